@@ -1,0 +1,119 @@
+"""The command line: ``python -m haiku_state train …``."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from haiku_state.errors import HaikuStateError, MissingExtraError
+from haiku_state.train import TASKS, print_table, save_plot, train
+
+PLOT_FORMATS = (".png", ".svg", ".pdf")
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Print one line, and leave with exit code 2."""
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="haiku_state", description="State in JAX, told through Haiku.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    command = commands.add_parser(
+        "train",
+        help="train a model on real data",
+        description="Train a model on real data that ships with scikit-learn.",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    command.add_argument(
+        "--model",
+        choices=sorted(TASKS),
+        default="classifier",
+        help="classifier: digits; regression: diabetes",
+    )
+    command.add_argument(
+        "--update", choices=["jit", "pmap"], default="jit", help="how the update step runs"
+    )
+    command.add_argument(
+        "--devices", type=_at_least(1), default=1, metavar="N",
+        help="devices for pmap; CPU devices are forced where the machine has fewer",
+    )  # fmt: skip
+    command.add_argument("--epochs", type=_at_least(1), default=30, metavar="E", help="epochs")
+    command.add_argument(
+        "--batch-size", type=_at_least(1), default=32, metavar="B",
+        help="rows per update, over all devices",
+    )  # fmt: skip
+    command.add_argument(
+        "--seed", type=_at_least(0), default=0, metavar="S", help="of split, params and order"
+    )
+    command.add_argument("--plot", type=_plot_file, metavar="FILE", help="write the curves here")
+    command.set_defaults(parser=command)
+    return parser
+
+
+def _at_least(low: int):  # type: ignore[no-untyped-def]
+    def whole_number(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if not low <= number < 2**31:
+            raise argparse.ArgumentTypeError(f"{number} is not between {low} and 2147483647")
+        return number
+
+    return whole_number
+
+
+def _plot_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in PLOT_FORMATS:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PLOT_FORMATS)}")
+    folder = path.parent
+    writable = folder.is_dir() and os.access(folder, os.W_OK) and not path.is_dir()
+    if not writable or (path.exists() and not os.access(path, os.W_OK)):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written")
+    return path
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+      arguments: the words after ``python -m haiku_state``; those of this process by default.
+
+    Returns:
+      0. A bad argument leaves by ``SystemExit`` with code 2, after one line on stderr.
+    """
+    options = _parser().parse_args(arguments)
+    parser = options.parser
+    if options.update == "jit" and options.devices != 1:
+        parser.error(f"--update jit runs on one device, not on {options.devices}; use pmap")
+    if options.batch_size % options.devices:
+        parser.error(
+            f"--batch-size {options.batch_size} does not divide among {options.devices} devices"
+        )
+    try:
+        rows = train(
+            options.model,
+            options.update,
+            options.devices,
+            options.epochs,
+            options.batch_size,
+            options.seed,
+        )
+    except MissingExtraError as error:
+        parser.exit(1, f"{parser.prog}: error: {error.what} {error.args[2]}\n")
+    except HaikuStateError as error:
+        parser.error(error.what)
+    print_table(rows, options.model)
+    if options.plot:
+        save_plot(rows, options.model, options.plot)
+        print(f"plot {options.plot}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,169 @@
+"""Real data that ships inside scikit-learn, split by seed and cut into batches."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from haiku_state.errors import BatchSizeError, MissingExtraError
+from haiku_state.typing import Batch
+
+
+class Dataset(NamedTuple):
+    """A data set in two parts, each ``{"inputs": …, "targets": …}``."""
+
+    train: Batch
+    """What the model learns from."""
+
+    test: Batch
+    """What it is judged by."""
+
+
+def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
+    """Load 1797 images of handwritten digits.
+
+    Args:
+      seed: which rows go to the test part; each class keeps its share.
+      test_fraction: the share of the rows that go to the test part, in (0, 1).
+
+    Returns:
+      ``inputs`` of shape (rows, 64), float32, the 8 × 8 gray values scaled from 0–16 to
+      0–1; ``targets`` of shape (rows,), int32, the digits 0–9.
+
+    Raises:
+      MissingExtraError: scikit-learn is not installed.
+
+    Example:
+      >>> from haiku_state import load_digits
+      >>> train, test = load_digits(seed=0)
+      >>> train["inputs"].shape, test["inputs"].shape
+      ((1437, 64), (360, 64))
+
+    References:
+      Alpaydin and Kaynak, *Optical Recognition of Handwritten Digits*, UCI, 1998.
+    """
+    raw = _sklearn("datasets").load_digits()
+    inputs, targets = raw.data.astype(np.float32) / np.float32(16), raw.target.astype(np.int32)
+    return _split(inputs, targets, seed, test_fraction, stratify=targets)
+
+
+def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
+    """Load ten measurements of 442 patients, and how their disease progressed.
+
+    Args:
+      seed: which rows go to the test part.
+      test_fraction: the share of the rows that go to the test part, in (0, 1).
+
+    Returns:
+      ``inputs`` of shape (rows, 10), float32, unscaled: age in years, sex as 1 or 2, body
+      mass index in kg/m², mean blood pressure, six blood serum values; ``targets`` of shape
+      (rows,), float32, the score of progression after one year, 25–346.
+
+    Raises:
+      MissingExtraError: scikit-learn is not installed.
+
+    Example:
+      >>> from haiku_state import load_diabetes
+      >>> train, test = load_diabetes(seed=0)
+      >>> train["inputs"].shape, test["inputs"].shape
+      ((353, 10), (89, 10))
+
+    References:
+      Efron, Hastie, Johnstone and Tibshirani, *Least Angle Regression*, 2004.
+    """
+    raw = _sklearn("datasets").load_diabetes(scaled=False)
+    inputs, targets = raw.data.astype(np.float32), raw.target.astype(np.float32)
+    return _split(inputs, targets, seed, test_fraction, stratify=None)
+
+
+def batches(
+    data: Batch,
+    batch_size: int,
+    seed: int | Sequence[int] | None = None,
+    remainder: Literal["drop", "keep", "pad"] = "drop",
+) -> Iterator[Batch]:
+    """Cut one epoch into batches.
+
+    Args:
+      data: named arrays of shape (rows, …).
+      batch_size: rows per batch, from 1 to the number of rows.
+      seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
+        order.
+      remainder: what becomes of the last rows if ``batch_size`` does not divide them.
+        ``"drop"`` leaves them out, so that every batch has one shape and counts the same: for
+        training. ``"keep"`` makes a smaller last batch. ``"pad"`` fills the last batch up with
+        its first row and adds to every batch ``mask`` of shape (batch_size,), float32, 1 for a
+        real row and 0 for a filled one: for evaluation on many devices.
+
+    Returns:
+      An iterator over batches, with the names and dtypes of ``data``.
+
+    Raises:
+      BatchSizeError: ``batch_size`` is below 1 or above the number of rows.
+
+    Example:
+      >>> import numpy as np
+      >>> from haiku_state import batches
+      >>> data = {"x": np.arange(5)}
+      >>> [b["x"].tolist() for b in batches(data, 2)]
+      [[0, 1], [2, 3]]
+      >>> [b["x"].tolist() for b in batches(data, 2, remainder="keep")]
+      [[0, 1], [2, 3], [4]]
+      >>> [(b["x"].tolist(), b["mask"].tolist()) for b in batches(data, 4, remainder="pad")]
+      [([0, 1, 2, 3], [1.0, 1.0, 1.0, 1.0]), ([4, 4, 4, 4], [1.0, 0.0, 0.0, 0.0])]
+
+    References:
+      NumPy's documentation, `Random generator
+      <https://numpy.org/doc/stable/reference/random/generator.html>`__, for the shuffling.
+    """
+    rows = len(next(iter(data.values())))
+    if not 1 <= batch_size <= rows:
+        raise BatchSizeError(
+            f"a batch of {batch_size} rows cannot be cut from {rows} rows.",
+            f"batches(data, {batch_size})",
+            f"batches(data, {min(rows, 32)})",
+            "an epoch needs at least one whole batch",
+        )
+    order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
+    return _cut(data, order, batch_size, remainder)
+
+
+def _cut(
+    data: Batch, order: "np.ndarray[Any, Any]", batch_size: int, remainder: str
+) -> Iterator[Batch]:
+    for start in range(0, len(order), batch_size):
+        index = order[start : start + batch_size]
+        real = len(index)
+        if real < batch_size and remainder == "drop":
+            return
+        if remainder == "pad":
+            index = np.concatenate([index, np.repeat(index[:1], batch_size - real)])
+        batch = {name: values[index] for name, values in data.items()}
+        if remainder == "pad":
+            batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)
+        yield batch
+
+
+def _split(inputs: Any, targets: Any, seed: int, test_fraction: float, stratify: Any) -> Dataset:
+    parts = _sklearn("model_selection").train_test_split(
+        inputs, targets, test_size=test_fraction, random_state=seed, stratify=stratify
+    )
+    train_inputs, test_inputs, train_targets, test_targets = parts
+    return Dataset(
+        {"inputs": train_inputs, "targets": train_targets},
+        {"inputs": test_inputs, "targets": test_targets},
+    )
+
+
+def _sklearn(module: str) -> Any:
+    try:
+        import sklearn.datasets
+        import sklearn.model_selection
+    except ImportError as error:
+        raise MissingExtraError(
+            "the data comes from scikit-learn, which is not installed.",
+            "pip install haiku-state",
+            'pip install "haiku-state[data]"',
+            "the core of the package does without it",
+        ) from error
+    return getattr(sklearn, module)

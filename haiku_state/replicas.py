@@ -1,0 +1,258 @@
+"""Copies of one PyTree on many devices: make them, take one back, keep them equal."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from haiku_state.errors import (
+    BatchSizeError,
+    DeviceAxisError,
+    DeviceCountError,
+    ReplicaMismatchError,
+)
+
+Tree = TypeVar("Tree")
+
+_FORCE = "--xla_force_host_platform_device_count"
+
+
+def use_devices(count: int) -> list[jax.Device]:
+    """Give the first ``count`` devices, forcing CPU devices where the machine has fewer.
+
+    A CPU counts as one device unless JAX is told otherwise before its first computation; this
+    tells it, so call it first.
+
+    Args:
+      count: how many devices, at least 1.
+
+    Returns:
+      Accelerators if there are enough of them, else CPU devices.
+
+    Raises:
+      DeviceCountError: JAX has already started with fewer devices.
+
+    Example:
+      >>> from haiku_state import use_devices
+      >>> len(use_devices(1))
+      1
+
+    References:
+      JAX's documentation, `Sharded computation
+      <https://docs.jax.dev/en/latest/sharded-computation.html>`__, on simulated devices.
+    """
+    flags = os.environ.get("XLA_FLAGS", "")
+    if _FORCE not in flags:
+        os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()
+    devices = jax.local_devices()
+    if len(devices) < count:
+        devices = jax.local_devices(backend="cpu")
+    if len(devices) < count:
+        raise DeviceCountError(
+            f"{count} devices were asked for, and JAX has started with {len(devices)}.",
+            f"jax.devices(); use_devices({count})",
+            f"use_devices({count}), before the first computation",
+            "the number of CPU devices is fixed when JAX starts them",
+        )
+    return devices[:count]
+
+
+def replicate(
+    tree: Tree, devices: Sequence[jax.Device] | None = None, axis_name: str = "devices"
+) -> Tree:
+    """Copy a PyTree to each device, under a new leading axis.
+
+    Args:
+      tree: a PyTree of arrays or random keys, each leaf of shape (…).
+      devices: the devices; all of this process by default.
+      axis_name: the name of the device axis, the one that :func:`pmap_update` will bind.
+
+    Returns:
+      The same PyTree with leaves of shape (devices, …), copy ``i`` on device ``i``.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import replicate
+      >>> replicate({"w": jnp.ones(3)}, jax.devices()[:1])["w"].shape
+      (1, 3)
+
+    References:
+      JAX's documentation, `Migrating to the new jax.pmap
+      <https://docs.jax.dev/en/latest/migrate_pmap.html>`__.
+    """
+    devices = jax.local_devices() if devices is None else devices
+    mesh = Mesh(np.array(devices), (axis_name,))
+    sharding = NamedSharding(mesh, PartitionSpec(axis_name))
+
+    def copy(leaf: Any) -> jax.Array:
+        leaf = jnp.asarray(leaf)
+        return jax.device_put(jnp.broadcast_to(leaf, (len(devices), *leaf.shape)), sharding)
+
+    return jax.tree.map(copy, tree)
+
+
+def unreplicate(tree: Tree) -> Tree:
+    """Take the first replica, without the device axis.
+
+    Args:
+      tree: a PyTree with leaves of shape (devices, …), all replicas equal.
+
+    Returns:
+      The same PyTree with leaves of shape (…), on one device.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import replicate, unreplicate
+      >>> unreplicate(replicate({"w": jnp.ones(3)}, jax.devices()[:1]))["w"].shape
+      (3,)
+
+    References:
+      The inverse of :func:`replicate`.
+    """
+    return jax.tree.map(lambda leaf: leaf[0], tree)
+
+
+def split_batch(batch: Tree, num_devices: int) -> Tree:
+    """Give each device an equal part of the batch, in order.
+
+    Args:
+      batch: a PyTree with leaves of shape (rows, …).
+      num_devices: the number of devices; it must divide the rows.
+
+    Returns:
+      The same PyTree with leaves of shape (devices, rows / devices, …).
+
+    Raises:
+      BatchSizeError: the devices do not divide the rows.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import split_batch
+      >>> split_batch({"x": jnp.arange(6)}, 2)["x"].tolist()
+      [[0, 1, 2], [3, 4, 5]]
+
+    References:
+      JAX's documentation, `jax.pmap
+      <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
+    """
+
+    def split(leaf: Any) -> Any:
+        rows = leaf.shape[0]
+        if rows % num_devices:
+            raise BatchSizeError(
+                f"a batch of {rows} rows does not divide among {num_devices} devices.",
+                f"split_batch(batch, {num_devices})  # {rows} rows",
+                f"batches(data, batch_size={num_devices * max(1, rows // num_devices)})",
+                "every device must get the same number of rows: they run one program",
+            )
+        return leaf.reshape(num_devices, rows // num_devices, *leaf.shape[1:])
+
+    return jax.tree.map(split, batch)
+
+
+def assert_replicas_equal(tree: Any, atol: float = 0.0) -> None:
+    r"""Check that all replicas hold the same numbers.
+
+    .. math:: \max_{i,j} |x_i - x_j| \le \text{atol} \quad \text{in every leaf}
+
+    Args:
+      tree: a PyTree with leaves of shape (devices, …).
+      atol: the largest difference allowed, in the unit of the leaf.
+
+    Raises:
+      ReplicaMismatchError: it names each leaf that drifted, and how far.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import assert_replicas_equal
+      >>> assert_replicas_equal({"w": jnp.ones((4, 3))})
+
+    References:
+      Chex's documentation, `assert_tree_all_close
+      <https://chex.readthedocs.io/en/latest/api.html>`__, the check of two trees.
+    """
+    drifted = [
+        f"{jax.tree_util.keystr(path)} by {spread:.3g}"
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+        if not (spread := _spread(leaf)) <= atol
+    ]
+    if drifted:
+        raise ReplicaMismatchError(
+            f"the replicas differ: {', '.join(drifted)}.",
+            "BatchNorm(True, True, 0.9)",
+            'BatchNorm(True, True, 0.9, cross_replica_axis="devices")',
+            "each device saw other rows, and nothing averaged what it computed from them",
+        )
+
+
+def sync_state(state: Tree) -> Tree:
+    r"""Replace each replica's state by the mean over the replicas.
+
+    .. math:: \bar{s} = \frac{1}{N} \sum_{i=1}^{N} s_i
+
+    For state that drifted because no axis name averaged it: do this before evaluation and
+    before saving. It makes the replicas equal, not right: the mean of the devices' variances
+    still lacks the variance between the devices' means.
+
+    Args:
+      state: a PyTree with leaves of shape (devices, …). Integer leaves are counts and must
+        be equal on all replicas.
+
+    Returns:
+      The same PyTree, with the same shapes, dtypes and placement.
+
+    Raises:
+      ReplicaMismatchError: an integer leaf differs between the replicas.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import sync_state
+      >>> state = sync_state({"mean": jnp.array([1.0, 3.0]), "counter": jnp.array([5, 5])})
+      >>> print(state["mean"], state["counter"])
+      [2. 2.] [5 5]
+
+    References:
+      Chan, Golub and LeVeque, *Algorithms for computing the sample variance*, 1983, for what
+      the mean of variances lacks.
+    """
+    counts, floats = [], []
+    for path, leaf in jax.tree_util.tree_leaves_with_path(state):
+        exact = not jnp.issubdtype(leaf.dtype, jnp.inexact)
+        (counts if exact else floats).append((path, leaf))
+    assert_replicas_equal({jax.tree_util.keystr(path): leaf for path, leaf in counts})
+
+    def mean(leaf: jax.Array) -> jax.Array:
+        if not jnp.issubdtype(leaf.dtype, jnp.inexact):
+            return leaf
+        average = jnp.mean(leaf, axis=0, keepdims=True)
+        return jax.device_put(jnp.broadcast_to(average, leaf.shape), leaf.sharding)
+
+    return jax.tree.map(mean, state)
+
+
+def check_device_axis(tree: Any, num_devices: int, name: str, right: str) -> None:
+    """Raise :class:`DeviceAxisError` unless every leaf leads with an axis of ``num_devices``."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        shape = jnp.shape(leaf)
+        if shape[:1] != (num_devices,):
+            raise DeviceAxisError(
+                f"{name}{jax.tree_util.keystr(path)} has shape {shape}, "
+                f"without a leading axis of {num_devices} devices.",
+                "pmap_update(update)(train_state, batch)",
+                f"{name} = {right}",
+                "pmap gives entry i of the leading axis to device i",
+            )
+
+
+def _spread(leaf: Any) -> float:
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    values = np.asarray(leaf)
+    if values.dtype.kind not in "iub":
+        values = values.astype(np.float64)
+        return float(np.ptp(values, axis=0).max(initial=0.0))
+    return float((values.max(axis=0).astype(np.float64) - values.min(axis=0)).max(initial=0.0))

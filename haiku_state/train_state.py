@@ -1,0 +1,70 @@
+"""Everything that an update step carries from one batch to the next."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+
+from haiku_state.typing import InitFn, Params, State
+
+
+class TrainState(NamedTuple):
+    """The five things that training threads from step to step, as one PyTree.
+
+    Example:
+      >>> from haiku_state import TrainState
+      >>> TrainState._fields
+      ('params', 'state', 'opt_state', 'rng', 'step')
+
+    References:
+      Haiku's documentation, `Training a model
+      <https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html>`__.
+    """
+
+    params: Params
+    """Haiku's parameters: changed by the optimizer."""
+
+    state: State
+    """Haiku's state: changed by the forward pass."""
+
+    opt_state: Any
+    """The optimizer's own state: changed by the optimizer."""
+
+    rng: jax.Array
+    """The random key of the next step, a scalar of a key dtype: split at every step."""
+
+    step: jax.Array
+    """The number of updates so far, a scalar of dtype int32."""
+
+
+def init_train_state(
+    init: InitFn, optimizer: optax.GradientTransformation, rng: jax.Array, *inputs: Any
+) -> TrainState:
+    """Run ``init`` and set up the optimizer for the params it gives.
+
+    Args:
+      init: the ``init`` of ``hk.transform_with_state``.
+      optimizer: an optax optimizer.
+      rng: a random key; one half initializes, the other is carried along.
+      inputs: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch.
+
+    Returns:
+      A train state at step 0.
+
+    Example:
+      >>> import haiku as hk, jax, jax.numpy as jnp, optax
+      >>> from haiku_state import LinearRegression, init_train_state
+      >>> model = hk.transform_with_state(lambda x: LinearRegression()(x, is_training=True))
+      >>> train_state = init_train_state(
+      ...     model.init, optax.sgd(0.1), jax.random.key(0), jnp.ones((4, 3)))
+      >>> print(train_state.step, train_state.params["linear_regression"]["w"])
+      0 [0. 0. 0.]
+
+    References:
+      Optax's documentation, `Getting started
+      <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
+    """
+    rng, init_rng = jax.random.split(rng)
+    params, state = init(init_rng, *inputs)
+    return TrainState(params, state, optimizer.init(params), rng, jnp.zeros((), jnp.int32))

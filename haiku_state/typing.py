@@ -1,0 +1,48 @@
+"""The shapes of things: what a pure pair and an update step take and return."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import jax
+
+Params: TypeAlias = Mapping[str, Mapping[str, jax.Array]]
+"""Haiku's parameters, ``{module path: {name: array}}``: what the optimizer changes."""
+
+State: TypeAlias = Mapping[str, Mapping[str, jax.Array]]
+"""Haiku's state, ``{module path: {name: array}}``: what the forward pass changes."""
+
+Batch: TypeAlias = Mapping[str, Any]
+"""Named arrays with one shared leading axis, one row per example."""
+
+Metrics: TypeAlias = Mapping[str, jax.Array]
+"""Named scalars of one update step."""
+
+T = TypeVar("T")
+
+
+class InitFn(Protocol):
+    """``init(rng, *inputs) -> (params, state)``, as ``hk.transform_with_state`` gives it."""
+
+    def __call__(self, rng: jax.Array, *inputs: Any) -> tuple[Any, Any]: ...
+
+
+class LossFn(Protocol):
+    """``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``."""
+
+    def __call__(
+        self, params: Any, state: Any, rng: jax.Array, batch: Batch, /
+    ) -> tuple[jax.Array, tuple[Any, Metrics]]: ...
+
+
+class UpdateFn(Protocol):
+    """``update(train_state, batch) -> (train_state, metrics)``, a pure function."""
+
+    def __call__(
+        self, train_state: T, batch: Batch, *, axis_name: str | None = None
+    ) -> tuple[T, Metrics]: ...
+
+
+class CompiledUpdateFn(Protocol):
+    """An :class:`UpdateFn` after ``jit_update`` or ``pmap_update``: it consumes its train state."""
+
+    def __call__(self, train_state: T, batch: Batch, /) -> tuple[T, Metrics]: ...

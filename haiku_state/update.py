@@ -1,0 +1,181 @@
+"""One pure update step, and the ways to run it."""
+
+import functools
+from collections.abc import Sequence
+from typing import cast
+
+import jax
+import optax
+
+from haiku_state.errors import LossFunctionError
+from haiku_state.replicas import check_device_axis
+from haiku_state.train_state import TrainState
+from haiku_state.typing import Batch, CompiledUpdateFn, LossFn, Metrics, UpdateFn
+
+
+def make_update(loss_fn: LossFn, optimizer: optax.GradientTransformation) -> UpdateFn:
+    r"""Build the pure update step of a loss function and an optimizer.
+
+    .. math:: (p, s, o, r, t) \mapsto (p + \Delta p,\; s',\; o',\; r',\; t + 1)
+
+    Here :math:`s'` is the state that the forward pass returned, and :math:`\Delta p, o'` come
+    from the optimizer, given the gradient of the loss with respect to the params :math:`p`.
+
+    With ``axis_name`` the step is one replica of many: gradients and metrics are averaged over
+    that axis, and each replica draws its own random numbers. The state is averaged by the
+    modules that keep it, see ``cross_replica_axis`` of :class:`BatchNorm`.
+
+    Args:
+      loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, the loss a
+        float scalar and a mean over the examples, the metrics a dict of scalars.
+      optimizer: an optax optimizer.
+
+    Returns:
+      ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``. The metrics
+      hold ``"loss"`` too.
+
+    Raises:
+      LossFunctionError: at the first call, if ``loss_fn`` returns anything else.
+
+    Example:
+      >>> import haiku as hk, jax, jax.numpy as jnp, optax
+      >>> from haiku_state import LinearRegression, init_train_state, make_update
+      >>> model = hk.transform_with_state(lambda x: LinearRegression()(x, is_training=True))
+      >>> def loss_fn(params, state, rng, batch):
+      ...     prediction, state = model.apply(params, state, rng, batch["inputs"])
+      ...     return jnp.mean((prediction - batch["targets"]) ** 2), (state, {})
+      >>> batch = {"inputs": jnp.array([[0.0], [1.0]]), "targets": jnp.array([1.0, 3.0])}
+      >>> train_state = init_train_state(
+      ...     model.init, optax.sgd(0.1), jax.random.key(0), batch["inputs"])
+      >>> update = make_update(loss_fn, optax.sgd(0.1))
+      >>> train_state, metrics = update(train_state, batch)
+      >>> print(metrics["loss"], train_state.step)
+      5.0 1
+
+    References:
+      Haiku's documentation, `Training a model
+      <https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html>`__.
+    """
+    grad_fn = jax.value_and_grad(_checked(loss_fn), has_aux=True)
+
+    def update(
+        train_state: TrainState, batch: Batch, *, axis_name: str | None = None
+    ) -> tuple[TrainState, Metrics]:
+        params, state, opt_state, rng, step = train_state
+        rng, step_rng = jax.random.split(rng)
+        if axis_name is not None:
+            step_rng = jax.random.fold_in(step_rng, jax.lax.axis_index(axis_name))
+        (loss, (state, metrics)), grads = grad_fn(params, state, step_rng, batch)
+        metrics = {"loss": loss, **metrics}
+        if axis_name is not None:
+            grads, metrics = jax.lax.pmean((grads, metrics), axis_name)
+        updates, opt_state = optimizer.update(grads, opt_state, params)
+        params = optax.apply_updates(params, updates)
+        return TrainState(params, state, opt_state, rng, step + 1), metrics
+
+    return cast(UpdateFn, update)
+
+
+def jit_update(update: UpdateFn) -> CompiledUpdateFn:
+    """Compile an update step for one device.
+
+    The train state is donated: its buffers are reused for the new one, and the old one can no
+    longer be read.
+
+    Args:
+      update: what :func:`make_update` gave.
+
+    Returns:
+      ``update(train_state, batch) -> (train_state, metrics)``, compiled once per batch shape.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import jit_update
+      >>> def add(total, batch, *, axis_name=None):
+      ...     return total + batch["x"].sum(), {}
+      >>> total, metrics = jit_update(add)(jnp.float32(1), {"x": jnp.ones(3)})
+      >>> print(total)
+      4.0
+
+    References:
+      JAX's documentation, `Buffer donation
+      <https://docs.jax.dev/en/latest/buffer_donation.html>`__.
+    """
+    return cast(CompiledUpdateFn, jax.jit(update, donate_argnums=0))
+
+
+def pmap_update(
+    update: UpdateFn,
+    axis_name: str = "devices",
+    devices: Sequence[jax.Device] | None = None,
+) -> CompiledUpdateFn:
+    """Run an update step on many devices, each with its part of the batch.
+
+    Gradients and metrics are averaged over the devices, so that every replica takes the same
+    step; each device draws with its own random key. The replicas' state stays equal only if the
+    modules average it, with the same name as their ``cross_replica_axis``.
+
+    Args:
+      update: what :func:`make_update` gave.
+      axis_name: the name of the device axis.
+      devices: the devices to run on; all of this process by default.
+
+    Returns:
+      ``update(train_state, batch) -> (train_state, metrics)``. Train state and batch have a
+      leading device axis, from :func:`replicate` and :func:`split_batch`; the metrics have
+      none. The train state is donated, as in :func:`jit_update`.
+
+    Raises:
+      DeviceAxisError: at a call, if the leading device axis is missing or of another length.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import pmap_update, replicate, split_batch, unreplicate
+      >>> def step(total, batch, *, axis_name=None):
+      ...     mean = jax.lax.pmean(batch["x"].mean(), axis_name)
+      ...     return total + mean, {"mean": mean}
+      >>> one = jax.devices()[:1]
+      >>> total, metrics = pmap_update(step, devices=one)(
+      ...     replicate(jnp.float32(1), one), split_batch({"x": jnp.arange(4.0)}, 1))
+      >>> print(unreplicate(total), metrics["mean"])
+      2.5 1.5
+
+    References:
+      JAX's documentation, `jax.pmap
+      <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
+    """
+    num_devices = jax.local_device_count() if devices is None else len(devices)
+    mapped = jax.pmap(
+        functools.partial(update, axis_name=axis_name),
+        axis_name=axis_name,
+        devices=devices,
+        out_axes=(0, None),
+        donate_argnums=0,
+    )
+
+    @functools.wraps(update)
+    def checked(train_state: TrainState, batch: Batch) -> tuple[TrainState, Metrics]:
+        check_device_axis(train_state, num_devices, "train_state", "replicate(train_state)")
+        check_device_axis(batch, num_devices, "batch", f"split_batch(batch, {num_devices})")
+        return cast(tuple[TrainState, Metrics], mapped(train_state, batch))
+
+    return cast(CompiledUpdateFn, checked)
+
+
+def _checked(loss_fn: LossFn) -> LossFn:
+    """Say at trace time what a loss function returned instead of what it should."""
+
+    @functools.wraps(loss_fn)
+    def checked(params, state, rng, batch):  # type: ignore[no-untyped-def]
+        match loss_fn(params, state, rng, batch):
+            case (loss, (new_state, dict() as metrics)) if jax.numpy.shape(loss) == ():
+                return loss, (new_state, metrics)
+            case result:
+                raise LossFunctionError(
+                    f"loss_fn returned {jax.tree.map(jax.numpy.shape, result)} (shapes).",
+                    "return loss, state",
+                    'return loss, (state, {"accuracy": accuracy})',
+                    "the gradient needs one scalar loss; the new state and the metrics ride along",
+                )
+
+    return cast(LossFn, checked)
