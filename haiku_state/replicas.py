@@ -219,14 +219,11 @@ def sync_state(state: Tree) -> Tree:
       Chan, Golub and LeVeque, *Algorithms for computing the sample variance*, 1983, for what
       the mean of variances lacks.
     """
-    counts, floats = [], []
-    for path, leaf in jax.tree_util.tree_leaves_with_path(state):
-        exact = not jnp.issubdtype(leaf.dtype, jnp.inexact)
-        (counts if exact else floats).append((path, leaf))
-    assert_replicas_equal({jax.tree_util.keystr(path): leaf for path, leaf in counts})
+    leaves = jax.tree_util.tree_leaves_with_path(state)
+    assert_replicas_equal({jax.tree_util.keystr(p): x for p, x in leaves if not _is_float(x)})
 
     def mean(leaf: jax.Array) -> jax.Array:
-        if not jnp.issubdtype(leaf.dtype, jnp.inexact):
+        if not _is_float(leaf):
             return leaf
         average = jnp.mean(leaf, axis=0, keepdims=True)
         return jax.device_put(jnp.broadcast_to(average, leaf.shape), leaf.sharding)
@@ -246,6 +243,10 @@ def check_device_axis(tree: Any, num_devices: int, name: str, right: str) -> Non
                 f"{name} = {right}",
                 "pmap gives entry i of the leading axis to device i",
             )
+
+
+def _is_float(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
 def _spread(leaf: Any) -> float:

@@ -46,8 +46,10 @@ def _r2(prediction: jax.Array, targets: jax.Array) -> jax.Array:
 TASKS = {
     "classifier": Task(
         hs.load_digits,
-        lambda axis: lambda x, is_training: hs.Classifier([256, 128], 10, cross_replica_axis=axis)(
-            x, is_training
+        lambda axis: (
+            lambda x, is_training: hs.Classifier([256, 128], 10, cross_replica_axis=axis)(
+                x, is_training
+            )
         ),
         _cross_entropy,
         _accuracy,
@@ -57,8 +59,10 @@ TASKS = {
     ),
     "regression": Task(
         hs.load_diabetes,
-        lambda axis: lambda x, is_training: hs.LinearRegression(True, cross_replica_axis=axis)(
-            x, is_training
+        lambda axis: (
+            lambda x, is_training: hs.LinearRegression(True, cross_replica_axis=axis)(
+                x, is_training
+            )
         ),
         _squared_error,
         _r2,

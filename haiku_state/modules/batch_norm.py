@@ -44,7 +44,7 @@ class BatchNorm(hk.Module):
     Example:
       >>> import haiku as hk, jax.numpy as jnp
       >>> from haiku_state import BatchNorm
-      >>> norm = hk.transform_with_state(lambda x, is_training: BatchNorm(True, True, 0.9)(x, is_training))
+      >>> norm = hk.transform_with_state(lambda *inputs: BatchNorm(True, True, 0.9)(*inputs))
       >>> x = jnp.array([[1.0], [3.0]])
       >>> params, state = norm.init(None, x, True)
       >>> y, state = norm.apply(params, state, None, x, True)
@@ -162,8 +162,8 @@ class BatchNorm(hk.Module):
             raise UnboundAxisError(
                 f"BatchNorm averages over the axis {self.cross_replica_axis!r}, "
                 "which is not bound here.",
-                "jax.jit(apply)(params, state, rng, batch)",
-                f"jax.pmap(apply, axis_name={self.cross_replica_axis!r})(params, state, rng, batch)",
+                "jax.jit(apply)(params, state, rng, inputs)",
+                f"jax.pmap(apply, axis_name={self.cross_replica_axis!r})(…)",
                 "cross_replica_axis names an axis that only pmap, vmap or shard_map can bind; "
                 "on one device leave it None: names and shapes are the same",
             ) from error

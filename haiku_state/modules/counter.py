@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 
 class Counter(hk.Module):
-    r"""Count the calls: 1, 2, 3, …
+    r"""Count the calls.
 
     .. math:: n_t = n_{t-1} + 1, \qquad n_0 = 0
 
