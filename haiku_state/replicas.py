@@ -182,7 +182,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0) -> None:
     ]
     if drifted:
         raise ReplicaMismatchError(
-            f"the replicas differ: {', '.join(drifted)}.",
+            "the replicas differ:" + "".join(f"\n    {leaf}" for leaf in drifted),
             "BatchNorm(True, True, 0.9)",
             'BatchNorm(True, True, 0.9, cross_replica_axis="devices")',
             "each device saw other rows, and nothing averaged what it computed from them",

@@ -1,5 +1,6 @@
 """The ``train`` command: real data, whole epochs, a table, a plot."""
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -105,6 +106,7 @@ def train(
       >>> rows[1].train_loss < rows[0].train_loss
       True
     """
+    from rich.console import Console
     from rich.progress import Progress
 
     task = TASKS[model]
@@ -133,7 +135,9 @@ def train(
         train_state = hs.replicate(train_state, mapped_devices, axis_name)
 
     rows = []
-    with Progress(transient=True) as progress:
+    with Progress(
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as progress:
         bar = progress.add_task("training", total=epochs * (_rows(data.train) // batch_size))
         for epoch in range(1, epochs + 1):
             start = time.perf_counter()

@@ -39,7 +39,7 @@ class TrainState(NamedTuple):
 
 
 def init_train_state(
-    init: InitFn, optimizer: optax.GradientTransformation, rng: jax.Array, *inputs: Any
+    init: InitFn, optimizer: optax.GradientTransformation, rng: jax.Array, *args: Any, **kwargs: Any
 ) -> TrainState:
     """Run ``init`` and set up the optimizer for the params it gives.
 
@@ -47,7 +47,8 @@ def init_train_state(
       init: the ``init`` of ``hk.transform_with_state``.
       optimizer: an optax optimizer.
       rng: a random key; one half initializes, the other is carried along.
-      inputs: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch.
+      args: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch.
+      kwargs: what ``init`` takes by name, ``is_training=True`` say.
 
     Returns:
       A train state at step 0.
@@ -66,5 +67,5 @@ def init_train_state(
       <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
     """
     rng, init_rng = jax.random.split(rng)
-    params, state = init(init_rng, *inputs)
+    params, state = init(init_rng, *args, **kwargs)
     return TrainState(params, state, optimizer.init(params), rng, jnp.zeros((), jnp.int32))

@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class InitFn(Protocol):
-    """``init(rng, *inputs) -> (params, state)``, as ``hk.transform_with_state`` gives it."""
+    """``init(rng, *args) -> (params, state)``, as ``hk.transform_with_state`` gives it."""
 
-    def __call__(self, rng: jax.Array, *inputs: Any) -> tuple[Any, Any]: ...
+    def __call__(self, rng: jax.Array, *args: Any, **kwargs: Any) -> tuple[Any, Any]: ...
 
 
 class LossFn(Protocol):

@@ -1,0 +1,84 @@
+"""Sphinx settings of both languages; ``build.py`` runs the builds in their order."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+import haiku_state  # noqa: E402
+from execution_cache import cache_path  # noqa: E402
+
+project = "haiku_state"
+author = "The haiku_state authors"
+copyright = f"2026, {author}"
+release = version = haiku_state.__version__
+language = "en"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "cells",
+    "languages",
+]
+templates_path = ["templates"]
+exclude_patterns = ["locale"]
+nitpicky = True
+# types of other libraries: their pages are linked from the prose, and the build asks no network
+nitpick_ignore_regex = [("py:.*", r"(?!haiku_state\.).*"), ("py:class", r".*\.Tree")]
+
+# one source, one execution
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(cache_path(ROOT / "build/executed", Path(haiku_state.__file__).parent))
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+nb_mime_priority_overrides = [("gettext", "image/png", 10), ("gettext", "text/html", None)]
+
+# two languages
+locale_dirs = ["locale"]
+gettext_compact = False
+gettext_uuid = False
+gettext_location = False
+
+myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_links_external_new_tab = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+napoleon_google_docstring = True
+napoleon_numpy_docstring = False
+
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax3_config = {"chtml": {"scale": 1.0}, "options": {"enableMenu": False}}
+copybutton_exclude = ".linenos, .gp, .go"
+
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_title = "haiku_state"
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "logo": {"text": "haiku_state"},
+    "navbar_end": ["theme-switcher"],
+    "navbar_persistent": ["search-button", "language-switcher"],
+    "header_links_before_dropdown": 6,
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "back_to_top_button": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"index": []}

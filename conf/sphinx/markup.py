@@ -1,0 +1,158 @@
+"""The markup of a message: what a translation must keep, read with the parsers of the pages.
+
+Two messages have equal markup if they hold the same inline code, formulas, roles, links, images,
+footnotes and raw HTML, equally much emphasis, and the same blocks in the same order.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import docutils.core
+from docutils import nodes
+from docutils.parsers.rst import roles
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
+
+MYST_EXTENSIONS = {"dollarmath", "colon_fence", "deflist"}
+RST_ROLES = ("class", "func", "meth", "mod", "obj", "attr", "exc", "doc", "ref", "term")
+
+
+class Markup(NamedTuple):
+    """What was found in a message."""
+
+    inline: Counter[str]
+    """Each piece of inline markup, as it would be described in an error, and how often."""
+
+    blocks: list[str]
+    """The kinds of the blocks, in order."""
+
+    text: str
+    """What a reader reads as prose: no code, no formulas, no addresses."""
+
+
+def markup(message: str, is_rst: bool) -> Markup:
+    """Parse a message as part of a reStructuredText page, or else of a MyST page."""
+    inline: Counter[str] = Counter()
+    blocks: list[str] = []
+    text: list[str] = []
+    for kind, value in _parse_rst(message) if is_rst else _parse_myst(message):
+        if kind == "text":
+            text.append(value)
+        elif kind == "block":
+            blocks.append(value)
+        else:
+            inline[f"{kind} {value}".strip()] += 1
+    return Markup(inline, blocks, "".join(text))
+
+
+def differences(msgid: str, msgstr: str, is_rst: bool) -> Iterator[str]:
+    """Say how the markup of a translation differs from that of the original."""
+    original, translation = markup(msgid, is_rst), markup(msgstr, is_rst)
+    for piece in (original.inline - translation.inline).elements():
+        yield f"missing: {piece}"
+    for piece in (translation.inline - original.inline).elements():
+        yield f"not in the original: {piece}"
+    if original.blocks != translation.blocks:
+        yield f"blocks {' '.join(translation.blocks)} instead of {' '.join(original.blocks)}"
+
+
+def _target(content: str) -> str:
+    """Give what a role points to: ``<target>`` if it is written out, else all of it."""
+    match = re.fullmatch(r".*<([^<>]+)>", content, re.DOTALL)
+    return match[1] if match else content
+
+
+def _parse_myst(message: str) -> Iterator[tuple[str, str]]:
+    for token in _myst().parse(message):
+        if token.type != "inline":
+            if token.nesting >= 0:
+                yield "block", token.tag or token.type
+            if token.type in ("fence", "code_block", "math_block", "html_block"):
+                yield token.type.replace("_", " "), token.content
+            continue
+        yield from _myst_inline(token.children or [])
+
+
+def _myst_inline(tokens: list[Token]) -> Iterator[tuple[str, str]]:
+    for token in tokens:
+        match token.type:
+            case "text":
+                yield "text", token.content
+            case "softbreak" | "hardbreak":
+                yield "text", "\n"
+            case "code_inline":
+                yield "code", f"`{token.content}`"
+                yield "text", "x"
+            case "math_inline":
+                yield "formula", f"${token.content}$"
+                yield "text", "x"
+            case "myst_role":
+                yield f"role {token.meta['name']}", _target(token.content)
+                yield "text", "x"
+            case "link_open":
+                yield "link", str(token.attrs["href"])
+            case "image":
+                yield "image", str(token.attrs["src"])
+            case "html_inline":
+                yield "raw HTML", token.content
+            case "strong_open" | "em_open":
+                yield token.tag, ""
+            case "footnote_ref":
+                yield "footnote", str(token.meta["label"])
+
+
+@cache
+def _myst() -> MarkdownIt:
+    return create_md_parser(MdParserConfig(enable_extensions=MYST_EXTENSIONS), RendererHTML)
+
+
+def _parse_rst(message: str) -> Iterator[tuple[str, str]]:
+    with _generic_roles():
+        settings = {"report_level": 5, "halt_level": 5, "file_insertion_enabled": False}
+        document = docutils.core.publish_doctree(message, settings_overrides=settings)
+    for node in document.findall():
+        match node:
+            case nodes.problematic():
+                yield "broken markup", node.astext()
+            case nodes.inline():
+                yield f"role {node['role']}", _target(node.rawsource)
+            case nodes.literal():
+                yield "code", f"``{node.astext()}``"
+            case nodes.math():
+                yield "formula", node.astext()
+            case nodes.reference():
+                yield "link", node.get("refuri", node.astext())
+            case nodes.strong() | nodes.emphasis():
+                yield node.tagname, ""
+            case nodes.Text():
+                inside = (nodes.literal, nodes.math, nodes.inline, nodes.problematic)
+                opaque = isinstance(node.parent, inside)
+                yield "text", "x" if opaque else node.astext()
+            case nodes.system_message() | nodes.document() | nodes.target() | nodes.Inline():
+                pass
+            case nodes.Element():
+                yield "block", node.tagname
+
+
+class _generic_roles:  # noqa: N801
+    """Let docutils know Sphinx's roles, and forget them again."""
+
+    def __enter__(self) -> None:
+        self.before = dict(roles._roles)
+        for name in RST_ROLES:
+            roles._roles[name] = self.role
+
+    def __exit__(self, *error: object) -> None:
+        roles._roles.clear()
+        roles._roles.update(self.before)
+
+    @staticmethod
+    def role(name, rawtext, text, lineno, inliner, options=None, content=()):  # type: ignore[no-untyped-def]
+        """Make an inline node that remembers its role."""
+        return [nodes.inline(text, text, role=name)], []

@@ -1,0 +1,10 @@
+// The other language's link leads to the same place of the same page: section and search query.
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a.language-switcher");
+  if (!link) return;
+  const target = new URL(link.getAttribute("href"), location.href);
+  target.hash = location.hash;
+  const query = new URLSearchParams(location.search).get("q");
+  if (query) target.search = new URLSearchParams({ q: query });
+  link.href = target.href;
+});

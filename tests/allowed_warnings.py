@@ -1,0 +1,54 @@
+"""The warnings of other libraries that the tests let pass, each with its set and reason."""
+
+import re
+from importlib.metadata import version
+from typing import NamedTuple
+
+from packaging.markers import Marker
+
+import constraint_files
+
+
+class AllowedWarning(NamedTuple):
+    """One warning that one set of conf/constraints emits."""
+
+    message: str
+    category: str
+    module: str
+    statement: str
+    constraints: str
+    marker: str
+    reason: str
+
+    def applies(self) -> bool:
+        """Whether the installed set is the one that emits it."""
+        pins = constraint_files.pins(constraint_files.FOLDER / self.constraints)
+        return pins["jax"] == version("jax") and Marker(self.marker).evaluate()
+
+    def as_filter(self) -> str:
+        """The line for pytest's ``filterwarnings``."""
+        return f"ignore:{re.escape(self.message)}$:{self.category}:{re.escape(self.module)}$"
+
+
+_XLA_EXTENSION = "dm-haiku 0.0.14 reads names that jax 0.6 has moved; 0.0.16 no longer does"
+
+ALLOWED = [
+    AllowedWarning(
+        "jax.lib.xla_extension.PjitFunction is deprecated.",
+        "DeprecationWarning",
+        "haiku._src.transform",
+        "import haiku",
+        "jax-0.6.txt",
+        "python_full_version < '3.13'",
+        _XLA_EXTENSION,
+    ),
+    AllowedWarning(
+        "jax.lib.xla_extension.PmapFunction is deprecated.",
+        "DeprecationWarning",
+        "haiku._src.transform",
+        "import haiku",
+        "jax-0.6.txt",
+        "python_full_version < '3.13'",
+        _XLA_EXTENSION,
+    ),
+]

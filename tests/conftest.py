@@ -1,0 +1,44 @@
+"""Eight CPU devices, and JAX at its strictest, before any test module is imported."""
+
+import os
+import sys
+from types import ModuleType
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+_flags = os.environ.get("XLA_FLAGS", "")
+os.environ["XLA_FLAGS"] = f"{_flags} --xla_force_host_platform_device_count=8".strip()
+
+import jax
+import pytest
+from allowed_warnings import ALLOWED
+
+STRICT = {
+    "jax_numpy_dtype_promotion": "strict",
+    "jax_numpy_rank_promotion": "raise",
+    "jax_legacy_prng_key": "error",
+    "jax_debug_key_reuse": True,
+}
+FLAX_STUB = "haiku.experimental.flax"
+
+for _name, _value in STRICT.items():
+    jax.config.update(_name, _value)
+
+
+def pytest_configure(config):
+    for allowed in ALLOWED:
+        if allowed.applies():
+            config.addinivalue_line("filterwarnings", allowed.as_filter())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems():
+    # dm-haiku before 0.0.16 puts an object that has no __file__ there, and Hypothesis reads it
+    if not isinstance(sys.modules.get(FLAX_STUB), ModuleType | None):
+        del sys.modules[FLAX_STUB]
+
+
+@pytest.fixture
+def standard_promotion():
+    """For what calls optax.adam or hk.BatchNorm with arguments that strict promotion refuses."""
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield
