@@ -23,6 +23,9 @@ FULL_STOPS = {".": "。", ":": "：:", "?": "？", "!": "！"}
 EXEMPTION = re.compile(r"glossary: (.+) is (?:a|another) ")
 
 
+_HEADER = "# The Chinese of haiku_state's site. Licensed as the package, Apache-2.0."
+
+
 class Problem(NamedTuple):
     """One defect of one message."""
 
@@ -157,6 +160,11 @@ def update_catalogs(templates: Path, locale: Path) -> None:
         template = templates / file.relative_to(messages).with_suffix(".pot")
         if not template.exists() and file.name != "sphinx.po":
             file.unlink()
+            continue
+        # a new catalog's header says of itself that it is fuzzy, and whose it might be
+        text = file.read_text(encoding="utf-8")
+        rest = text.split('msgid ""', 1)[1]
+        file.write_text(f"{_HEADER}\nmsgid \"\"{rest}", encoding="utf-8")
 
 
 def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from haiku_state.errors import ModuleArgumentError, UnboundAxisError
 from haiku_state.modules.moving_average import ExponentialMovingAverage
@@ -120,7 +121,7 @@ class BatchNorm(hk.Module):
         """
         _forbid(self.create_scale and scale is not None, "scale", "create_scale=True")
         _forbid(self.create_offset and offset is not None, "offset", "create_offset=True")
-        dtype = jnp.promote_types(inputs.dtype, jnp.float32)
+        dtype = np.promote_types(inputs.dtype, jnp.float32)
         channel = self.channel_index % inputs.ndim
         over = (i for i in range(inputs.ndim) if i != channel) if self.axis is None else self.axis
         axis = tuple(i % inputs.ndim for i in over)

@@ -105,7 +105,7 @@ class ExponentialMovingAverage(hk.Module):
         counter = hk.get_state("counter", (), jnp.int32, init=jnp.zeros) + 1
         hidden = hk.get_state("hidden", value.shape, value.dtype, init=jnp.zeros)
 
-        dtype = jnp.promote_types(value.dtype, jnp.float32)
+        dtype = np.promote_types(value.dtype, jnp.float32)
         decay = np.asarray(self.decay_rate, dtype)
         log_decay = math.log(decay) if decay > 0 else -math.inf
         zero_debias = -jnp.expm1(counter.astype(dtype) * np.asarray(log_decay, dtype))
