@@ -1,16 +1,18 @@
 """The command line: ``python -m haiku_state train …``."""
 
 import argparse
+import importlib.util
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from haiku_state.errors import HaikuStateError, MissingExtraError
+from haiku_state.errors import HaikuStateError
 from haiku_state.train import TASKS, print_table, save_plot, train
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
+NEEDED = ("sklearn", "rich", "matplotlib")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -95,6 +97,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(
             f"--batch-size {options.batch_size} does not divide among {options.devices} devices"
         )
+    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
+        install = 'pip install "haiku-state[data]"'
+        parser.exit(1, f"{parser.prog}: error: {', '.join(missing)} not installed; {install}\n")
     try:
         rows = train(
             options.model,
@@ -104,8 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.batch_size,
             options.seed,
         )
-    except MissingExtraError as error:
-        parser.exit(1, f"{parser.prog}: error: {error.what} {error.args[2]}\n")
     except HaikuStateError as error:
         parser.error(error.what)
     print_table(rows, options.model)

@@ -10,7 +10,14 @@ from haiku_state.typing import Batch
 
 
 class Dataset(NamedTuple):
-    """A data set in two parts, each ``{"inputs": …, "targets": …}``."""
+    """A data set in two parts, each ``{"inputs": …, "targets": …}``.
+
+    Example:
+      >>> from haiku_state import load_digits
+      >>> data = load_digits()
+      >>> len(data.train["targets"]), len(data.test["targets"])
+      (1437, 360)
+    """
 
     train: Batch
     """What the model learns from."""

@@ -9,12 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from haiku_state.errors import (
-    BatchSizeError,
-    DeviceAxisError,
-    DeviceCountError,
-    ReplicaMismatchError,
-)
+from haiku_state.errors import BatchSizeError, DeviceCountError, ReplicaMismatchError
 
 Tree = TypeVar("Tree")
 
@@ -113,7 +108,13 @@ def unreplicate(tree: Tree) -> Tree:
     References:
       The inverse of :func:`replicate`.
     """
-    return jax.tree.map(lambda leaf: leaf[0], tree)
+
+    def first(leaf: Any) -> jax.Array:
+        leaf = jnp.asarray(leaf)
+        # the index alone may leave a copy on every device
+        return jax.device_put(leaf[0], leaf.addressable_shards[0].device)
+
+    return jax.tree.map(first, tree)
 
 
 def split_batch(batch: Tree, num_devices: int) -> Tree:
@@ -219,8 +220,8 @@ def sync_state(state: Tree) -> Tree:
       Chan, Golub and LeVeque, *Algorithms for computing the sample variance*, 1983, for what
       the mean of variances lacks.
     """
-    leaves = jax.tree_util.tree_leaves_with_path(state)
-    assert_replicas_equal({jax.tree_util.keystr(p): x for p, x in leaves if not _is_float(x)})
+    counts = jax.tree.map(lambda leaf: None if _is_float(leaf) else leaf, state)
+    assert_replicas_equal(counts)
 
     def mean(leaf: jax.Array) -> jax.Array:
         if not _is_float(leaf):
@@ -229,20 +230,6 @@ def sync_state(state: Tree) -> Tree:
         return jax.device_put(jnp.broadcast_to(average, leaf.shape), leaf.sharding)
 
     return jax.tree.map(mean, state)
-
-
-def check_device_axis(tree: Any, num_devices: int, name: str, right: str) -> None:
-    """Raise :class:`DeviceAxisError` unless every leaf leads with an axis of ``num_devices``."""
-    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-        shape = jnp.shape(leaf)
-        if shape[:1] != (num_devices,):
-            raise DeviceAxisError(
-                f"{name}{jax.tree_util.keystr(path)} has shape {shape}, "
-                f"without a leading axis of {num_devices} devices.",
-                "pmap_update(update)(train_state, batch)",
-                f"{name} = {right}",
-                "pmap gives entry i of the leading axis to device i",
-            )
 
 
 def _is_float(leaf: Any) -> bool:

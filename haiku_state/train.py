@@ -148,8 +148,10 @@ def train(
                 train_state, metrics = run(train_state, batch)
                 losses.append(metrics)
                 progress.advance(bar)
-            one = train_state if axis_name is None else hs.unreplicate(train_state)
-            test_loss, score = evaluate(one.params, one.state, data.test)
+            trained = train_state.params, train_state.state
+            if axis_name is not None:
+                trained = hs.unreplicate(trained)
+            test_loss, score = evaluate(*trained, data.test)
             train_loss = np.mean([metrics["loss"] for metrics in losses])
             seconds = time.perf_counter() - start
             rows.append(Epoch(epoch, float(train_loss), float(test_loss), float(score), seconds))

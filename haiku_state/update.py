@@ -2,13 +2,13 @@
 
 import functools
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 import optax
 
-from haiku_state.errors import LossFunctionError
-from haiku_state.replicas import check_device_axis
+from haiku_state.errors import DeviceAxisError, LossFunctionError
 from haiku_state.train_state import TrainState
 from haiku_state.typing import Batch, CompiledUpdateFn, LossFn, Metrics, UpdateFn
 
@@ -155,11 +155,25 @@ def pmap_update(
 
     @functools.wraps(update)
     def checked(train_state: TrainState, batch: Batch) -> tuple[TrainState, Metrics]:
-        check_device_axis(train_state, num_devices, "train_state", "replicate(train_state)")
-        check_device_axis(batch, num_devices, "batch", f"split_batch(batch, {num_devices})")
+        _check_device_axis(train_state, num_devices, "train_state", "replicate(train_state)")
+        _check_device_axis(batch, num_devices, "batch", f"split_batch(batch, {num_devices})")
         return cast(tuple[TrainState, Metrics], mapped(train_state, batch))
 
     return cast(CompiledUpdateFn, checked)
+
+
+def _check_device_axis(tree: Any, num_devices: int, name: str, right: str) -> None:
+    """Raise :class:`DeviceAxisError` unless every leaf leads with an axis of ``num_devices``."""
+    for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+        shape = jnp.shape(leaf)
+        if shape[:1] != (num_devices,):
+            raise DeviceAxisError(
+                f"{name}{jax.tree_util.keystr(path)} has shape {shape}, "
+                f"without a leading axis of {num_devices} devices.",
+                "pmap_update(update)(train_state, batch)",
+                f"{name} = {right}",
+                "pmap gives entry i of the leading axis to device i",
+            )
 
 
 def _checked(loss_fn: LossFn) -> LossFn:
@@ -168,11 +182,11 @@ def _checked(loss_fn: LossFn) -> LossFn:
     @functools.wraps(loss_fn)
     def checked(params, state, rng, batch):  # type: ignore[no-untyped-def]
         match loss_fn(params, state, rng, batch):
-            case (loss, (new_state, dict() as metrics)) if jax.numpy.shape(loss) == ():
+            case (loss, (new_state, dict() as metrics)) if jnp.shape(loss) == ():
                 return loss, (new_state, metrics)
             case result:
                 raise LossFunctionError(
-                    f"loss_fn returned {jax.tree.map(jax.numpy.shape, result)} (shapes).",
+                    f"loss_fn returned {jax.tree.map(jnp.shape, result)} (shapes).",
                     "return loss, state",
                     'return loss, (state, {"accuracy": accuracy})',
                     "the gradient needs one scalar loss; the new state and the metrics ride along",

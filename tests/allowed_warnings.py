@@ -4,9 +4,8 @@ import re
 from importlib.metadata import version
 from typing import NamedTuple
 
-from packaging.markers import Marker
-
 import constraint_files
+from packaging.markers import Marker
 
 
 class AllowedWarning(NamedTuple):

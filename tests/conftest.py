@@ -8,9 +8,9 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 _flags = os.environ.get("XLA_FLAGS", "")
 os.environ["XLA_FLAGS"] = f"{_flags} --xla_force_host_platform_device_count=8".strip()
 
-import jax
-import pytest
-from allowed_warnings import ALLOWED
+import jax  # noqa: E402
+import pytest  # noqa: E402
+from allowed_warnings import ALLOWED  # noqa: E402
 
 STRICT = {
     "jax_numpy_dtype_promotion": "strict",

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from babel.messages.catalog import Catalog, Message
-from babel.messages.pofile import PoFileParser
-from markup import differences, markup
+from babel.messages.pofile import PoFileError, read_po
+from markup import EDGE, differences, markup
 
 HAN = r"㐀-䶿一-鿿"
 FULL_STOPS = {".": "。", ":": "：:", "?": "？", "!": "！"}
@@ -59,18 +59,13 @@ def check_catalogs(locale: Path, docs: Path, glossary: Path) -> list[Problem]:
 
 def check_catalog(file: Path, is_rst: bool, terms: list[Term]) -> list[Problem]:
     """Check one catalog."""
-    catalog, errors = Catalog(), []
-    parser = PoFileParser(catalog, abort_invalid=False)
-    parser.on_invalid = lambda line, lineno, msg: errors.append(  # type: ignore[attr-defined]
-        Problem(file, lineno + 1, f"not a catalog: {msg}", line)
-    )
     try:
-        with file.open(encoding="utf-8") as stream:
-            parser.parse(stream)
-    except (ValueError, UnicodeDecodeError) as error:
-        return [Problem(file, 0, f"not a catalog: {error}", "")]
+        catalog = _read(file)
+    except PoFileError as error:
+        return [Problem(file, error.lineno + 1, f"not a catalog: {error}", error.line)]
+    errors = []
     for old in catalog.obsolete:
-        errors.append(Problem(file, 0, "obsolete: no longer on the page", str(old)))
+        errors.append(Problem(file, 1, "obsolete: no longer on the page", str(old)))
     for message in catalog:
         if message.id:
             text = str(message.id)
@@ -95,7 +90,7 @@ def _defects(message: Message, is_rst: bool, terms: list[Term]) -> Iterator[str]
 
 
 def _text_defects(english: str, chinese: str) -> Iterator[str]:
-    prose = re.search(r"[a-z]{2,} [a-z]{2,}", english)
+    prose = re.search(r"[a-z]{2,} [a-z]{2,}", english.replace(EDGE, ""))
     if prose and not re.search(f"[{HAN}]", chinese):
         yield "not in Chinese"
     for mark in re.findall(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|�|​|\\[*_`]", chinese):
@@ -185,7 +180,9 @@ def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]
 def _entries(file: Path) -> dict[str, int]:
     if not file.exists():
         return {}
-    catalog = Catalog()
+    return {str(message.id): message.lineno or 0 for message in _read(file) if message.id}
+
+
+def _read(file: Path) -> Catalog:
     with file.open(encoding="utf-8") as stream:
-        PoFileParser(catalog).parse(stream)
-    return {str(message.id): message.lineno or 0 for message in catalog if message.id}
+        return read_po(stream, abort_invalid=True)

@@ -1,19 +1,19 @@
 """Sphinx settings of both languages; ``build.py`` runs the builds in their order."""
 
 import sys
+from importlib.metadata import version as installed_version
 from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
-import haiku_state  # noqa: E402
 from execution_cache import cache_path  # noqa: E402
 
 project = "haiku_state"
-author = "The haiku_state authors"
-copyright = f"2026, {author}"
-release = version = haiku_state.__version__
+author = "haiku_state"
+copyright = f"2026 {author}"
+release = version = installed_version("haiku-state")
 language = "en"
 
 extensions = [
@@ -25,6 +25,7 @@ extensions = [
     "sphinx_copybutton",
     "cells",
     "languages",
+    "zh_search",
 ]
 templates_path = ["templates"]
 exclude_patterns = ["locale"]
@@ -34,7 +35,7 @@ nitpick_ignore_regex = [("py:.*", r"(?!haiku_state\.).*"), ("py:class", r".*\.Tr
 
 # one source, one execution
 nb_execution_mode = "cache"
-nb_execution_cache_path = str(cache_path(ROOT / "build/executed", Path(haiku_state.__file__).parent))
+nb_execution_cache_path = str(cache_path(ROOT / "build/executed"))
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
@@ -82,3 +83,14 @@ html_theme_options = {
 }
 html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
+
+
+def setup(app):
+    """Say in the reader's language what the theme takes as an option."""
+    texts = {"en": "Search …", "zh_CN": "搜索……"}
+    app.connect(
+        "config-inited",
+        lambda app, config: config.html_theme_options.update(
+            search_bar_text=texts[config.language]
+        ),
+    )

@@ -7,6 +7,7 @@ the versions of the libraries below it.
 
 import hashlib
 import importlib.metadata
+import importlib.util
 import platform
 import shutil
 from pathlib import Path
@@ -28,9 +29,17 @@ def installed_versions() -> dict[str, str]:
     return versions | {"python": platform.python_version()}
 
 
-def cache_path(root: Path, package: Path) -> Path:
+def installed_package() -> Path:
+    """Give the folder of the package, without the seconds that importing it would take."""
+    spec = importlib.util.find_spec("haiku_state")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def cache_path(root: Path) -> Path:
     """Give the cache folder for the package as it is now, and remove all others under ``root``."""
-    path = root / fingerprint(package, installed_versions())
+    path = root / fingerprint(installed_package(), installed_versions())
     for old in root.glob("*") if root.is_dir() else ():
         if old != path:
             shutil.rmtree(old)

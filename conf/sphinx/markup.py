@@ -23,6 +23,10 @@ MYST_EXTENSIONS = {"dollarmath", "colon_fence", "deflist"}
 RST_ROLES = ("class", "func", "meth", "mod", "obj", "attr", "exc", "doc", "ref", "term")
 
 
+EDGE = "\ue000"
+"""Stands in the prose where emphasis or a link begins or ends."""
+
+
 class Markup(NamedTuple):
     """What was found in a message."""
 
@@ -33,7 +37,7 @@ class Markup(NamedTuple):
     """The kinds of the blocks, in order."""
 
     text: str
-    """What a reader reads as prose: no code, no formulas, no addresses."""
+    """What a reader reads as prose: code, formulas and roles are an ``x``, edges an ``EDGE``."""
 
 
 def markup(message: str, is_rst: bool) -> Markup:
@@ -84,6 +88,9 @@ def _myst_inline(tokens: list[Token]) -> Iterator[tuple[str, str]]:
         match token.type:
             case "text":
                 yield "text", token.content
+            case "footnote_ref":
+                yield "footnote", str(token.meta["label"])
+                yield "text", EDGE
             case "softbreak" | "hardbreak":
                 yield "text", "\n"
             case "code_inline":
@@ -94,17 +101,20 @@ def _myst_inline(tokens: list[Token]) -> Iterator[tuple[str, str]]:
                 yield "text", "x"
             case "myst_role":
                 yield f"role {token.meta['name']}", _target(token.content)
-                yield "text", "x"
+                yield "text", EDGE if token.meta["name"] == "term" else "x"
             case "link_open":
                 yield "link", str(token.attrs["href"])
+                yield "text", EDGE
             case "image":
                 yield "image", str(token.attrs["src"])
+                yield "text", "x"
             case "html_inline":
                 yield "raw HTML", token.content
             case "strong_open" | "em_open":
                 yield token.tag, ""
-            case "footnote_ref":
-                yield "footnote", str(token.meta["label"])
+                yield "text", EDGE
+            case "strong_close" | "em_close" | "link_close":
+                yield "text", EDGE
 
 
 @cache
@@ -131,13 +141,20 @@ def _parse_rst(message: str) -> Iterator[tuple[str, str]]:
             case nodes.strong() | nodes.emphasis():
                 yield node.tagname, ""
             case nodes.Text():
-                inside = (nodes.literal, nodes.math, nodes.inline, nodes.problematic)
-                opaque = isinstance(node.parent, inside)
-                yield "text", "x" if opaque else node.astext()
+                yield "text", _prose(node)
             case nodes.system_message() | nodes.document() | nodes.target() | nodes.Inline():
                 pass
             case nodes.Element():
                 yield "block", node.tagname
+
+
+def _prose(node: nodes.Text) -> str:
+    match node.parent:
+        case nodes.literal() | nodes.math() | nodes.inline() | nodes.problematic():
+            return "x"
+        case nodes.strong() | nodes.emphasis() | nodes.reference():
+            return EDGE + node.astext() + EDGE
+    return node.astext()
 
 
 class _generic_roles:  # noqa: N801

@@ -1,0 +1,296 @@
+import inspect
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracles
+import pytest
+
+import haiku_state as hs
+from haiku_state.errors import ModuleArgumentError, UnboundAxisError
+
+# arguments, shape of the inputs, axes that are averaged
+LAYOUTS = {
+    "rows": ({}, (16, 3), (0,)),
+    "N...C": ({"data_format": "N...C"}, (6, 5, 3), (0, 1)),
+    "NHWC": ({"data_format": "NHWC"}, (4, 3, 2, 5), (0, 1, 2)),
+    "NCHW": ({"data_format": "NCHW"}, (4, 5, 3, 2), (0, 2, 3)),
+    "channels_first": ({"data_format": "channels_first"}, (6, 3, 5), (0, 2)),
+    "axis": ({"axis": (0,)}, (6, 5, 3), (0,)),
+    "axis inside": ({"axis": [1]}, (6, 5, 3), (1,)),
+    "no scale": ({"create_scale": False}, (16, 3), (0,)),
+    "no offset": ({"create_offset": False}, (16, 3), (0,)),
+    "bare": ({"create_scale": False, "create_offset": False}, (16, 3), (0,)),
+    "eps": ({"eps": 0.1}, (16, 3), (0,)),
+}
+each_layout = pytest.mark.parametrize(
+    ("arguments", "shape", "axes"), LAYOUTS.values(), ids=LAYOUTS.keys()
+)
+MEAN, VAR = "batch_norm/~/mean_ema", "batch_norm/~/var_ema"
+
+
+def pair_of(norm, **arguments):
+    arguments = {"create_scale": True, "create_offset": True, "decay_rate": 0.9, **arguments}
+
+    def call(x, is_training, *at_call):
+        return norm(**arguments, name="batch_norm")(x, is_training, *at_call)
+
+    return hk.transform_with_state(call)
+
+
+def inputs_of(shape, step=0, dtype=jnp.float32):
+    return jnp.asarray(np.random.default_rng(step).normal(0.5, 2, shape), dtype)
+
+
+def trained(pair, shape, steps=3, dtype=jnp.float32):
+    """Params that differ from their initial values, and the state of a few batches."""
+    params, state = pair.init(None, inputs_of(shape, dtype=dtype), True)
+    params = jax.tree.map(
+        lambda p: p + jnp.linspace(0.5, 2, p.size, dtype=p.dtype).reshape(p.shape), params
+    )
+    for step in range(steps):
+        _, state = pair.apply(params, state, None, inputs_of(shape, step, dtype), True)
+    return params, state
+
+
+def affine(params):
+    inner = params.get("batch_norm", {})
+    return {name: np.float64(inner[name]) for name in inner}
+
+
+def describe(tree):
+    return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), tree)
+
+
+def assert_trees_close(actual, expected, **tolerance):
+    assert describe(actual) == describe(expected)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, **tolerance), actual, expected)
+
+
+@pytest.mark.parametrize("method", ["__init__", "__call__"])
+def test_takes_the_arguments_of_haikus(method):
+    ours, theirs = (
+        inspect.signature(getattr(norm, method)).parameters for norm in (hs.BatchNorm, hk.BatchNorm)
+    )
+    assert list(ours) == list(theirs)
+    assert [p.default for p in ours.values()] == [p.default for p in theirs.values()]
+
+
+@each_layout
+def test_training_is_haikus_and_numpys(arguments, shape, axes):
+    ours, theirs = (pair_of(norm, **arguments) for norm in (hs.BatchNorm, hk.BatchNorm))
+    assert describe(trained(ours, shape)) == describe(trained(theirs, shape))
+
+    params, state = trained(ours, shape)
+    x = inputs_of(shape, 3)
+    output, state = ours.apply(params, state, None, x, True)
+    their_params, their_state = trained(theirs, shape)
+    their_output, their_state = theirs.apply(their_params, their_state, None, x, True)
+    np.testing.assert_allclose(output, their_output, rtol=1e-5, atol=1e-5)
+    assert_trees_close(state, their_state, rtol=1e-5, atol=1e-5)
+
+    eps = arguments.get("eps", 1e-5)
+    expected, _, _ = oracles.batch_norm(x, axes, eps, **affine(params))
+    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+    batches = [oracles.batch_norm(inputs_of(shape, step), axes) for step in range(4)]
+    for name, values in ((MEAN, [b[1] for b in batches]), (VAR, [b[2] for b in batches])):
+        average = oracles.exponential_average(values, 0.9)
+        np.testing.assert_allclose(state[name]["average"], average, rtol=2e-6, atol=2e-6)
+        assert state[name]["counter"] == 4
+
+
+@each_layout
+def test_evaluation_is_haikus_and_numpys_and_leaves_the_state(arguments, shape, axes):
+    ours, theirs = (pair_of(norm, **arguments) for norm in (hs.BatchNorm, hk.BatchNorm))
+    params, state = trained(ours, shape)
+    x = inputs_of(shape, 9)
+    output, after = ours.apply(params, state, None, x, False)
+    jax.tree.map(np.testing.assert_array_equal, after, state)
+    their_output, _ = theirs.apply(params, state, None, x, False)
+    np.testing.assert_allclose(output, their_output, rtol=1e-5, atol=1e-5)
+    expected, _, _ = oracles.batch_norm(
+        x,
+        axes,
+        arguments.get("eps", 1e-5),
+        **affine(params),
+        mean=state[MEAN]["average"],
+        var=state[VAR]["average"],
+    )
+    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize(("maker", "user"), [(hk, hs), (hs, hk)], ids=["loads", "is loaded"])
+def test_a_checkpoint_moves_between_haiku_and_here(maker, user):
+    params, state = trained(pair_of(maker.BatchNorm), (16, 3), steps=5)
+    x = inputs_of((16, 3), 9)
+    expected, _ = pair_of(maker.BatchNorm).apply(params, state, None, x, False)
+    output, _ = pair_of(user.BatchNorm).apply(params, state, None, x, False)
+    np.testing.assert_allclose(output, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_local_stats_normalize_by_the_batch_and_leave_the_state():
+    pair = pair_of(hs.BatchNorm)
+    params, state = trained(pair, (16, 3))
+    x = inputs_of((16, 3), 9)
+    output, after = pair.apply(params, state, None, x, False, True)
+    jax.tree.map(np.testing.assert_array_equal, after, state)
+    expected, _, _ = oracles.batch_norm(x, (0,), **affine(params))
+    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+@pytest.mark.parametrize("shape", [(), (3,), (1, 3), (16, 3)])
+def test_scale_and_offset_can_be_given(is_training, shape, standard_promotion):
+    bare = {"create_scale": False, "create_offset": False}
+    params, state = trained(pair_of(hs.BatchNorm, **bare), (16, 3))
+    x, scale, offset = (inputs_of(s, step) for step, s in enumerate([(16, 3), shape, shape]))
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        output, _ = pair_of(hs.BatchNorm, **bare).apply(
+            params, state, None, x, is_training, False, scale, offset
+        )
+    theirs, _ = pair_of(hk.BatchNorm, **bare).apply(
+        params, state, None, x, is_training, False, scale, offset
+    )
+    np.testing.assert_allclose(output, theirs, rtol=1e-5, atol=1e-5)
+    assert output.shape == (16, 3)
+
+
+def test_a_negative_axis_counts_from_the_end():
+    shape = (6, 5, 3)
+    params, state = trained(pair_of(hs.BatchNorm, axis=(0, 1)), shape)
+    x = inputs_of(shape, 9)
+    for is_training in (True, False):
+        output, after = pair_of(hs.BatchNorm, axis=(-3, -2)).apply(
+            params, state, None, x, is_training
+        )
+        expected = pair_of(hs.BatchNorm, axis=(0, 1)).apply(params, state, None, x, is_training)
+        jax.tree.map(np.testing.assert_array_equal, (output, after), expected)
+    assert describe(trained(pair_of(hs.BatchNorm, axis=(-3, -2)), shape)) == describe(
+        trained(pair_of(hk.BatchNorm, axis=(0, 1)), shape)
+    )
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_half_precision_keeps_its_dtype_and_computes_in_float32(dtype, standard_promotion):
+    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
+        params, state = trained(pair_of(hs.BatchNorm), (64, 3), dtype=dtype)
+        x = inputs_of((64, 3), 3, dtype)
+        output, after = pair_of(hs.BatchNorm).apply(params, state, None, x, True)
+        quiet, _ = pair_of(hs.BatchNorm).apply(params, state, None, x, False)
+    assert describe((params, after)) == describe(trained(pair_of(hk.BatchNorm), (64, 3), 1, dtype))
+    assert output.dtype == quiet.dtype == dtype
+    x = np.asarray(x, np.float64)
+    expected, _, _ = oracles.batch_norm(x, (0,), **affine(params))
+    resolution = float(jnp.finfo(dtype).eps)
+    np.testing.assert_allclose(np.float64(output), expected, rtol=resolution, atol=resolution)
+
+
+@pytest.mark.parametrize("rows", [32, 256, 4096])
+@pytest.mark.parametrize("mean", [0.0, 1e3, 1e4])
+def test_the_output_has_unit_spread_at_any_mean_and_haikus_has_not(mean, rows):
+    x = jnp.asarray(np.random.default_rng(rows).normal(mean, 1, (rows, 4)), jnp.float32)
+
+    def spread(norm):
+        pair = pair_of(norm, create_scale=False, create_offset=False)
+        output, _ = pair.apply(*pair.init(None, x, True), None, x, True)
+        return np.asarray(output, np.float64).std(0)
+
+    np.testing.assert_allclose(spread(hs.BatchNorm), 1, atol=1e-3)
+    theirs = spread(hk.BatchNorm)
+    if mean == 0:
+        np.testing.assert_allclose(theirs, 1, atol=1e-3)
+    elif mean == 1e3:
+        assert np.abs(theirs - 1).max() > 1e-3
+    else:
+        assert np.isnan(theirs).any()
+
+
+GROUPS = {
+    "all": (None, [range(8)]),
+    "halves": ([[0, 1, 2, 3], [4, 5, 6, 7]], [range(4), range(4, 8)]),
+    "pairs": ([[0, 4], [1, 5], [2, 6], [3, 7]], [(0, 4), (1, 5), (2, 6), (3, 7)]),
+}
+
+
+@pytest.mark.parametrize(("groups", "members"), GROUPS.values(), ids=GROUPS.keys())
+def test_statistics_cover_the_devices_of_a_group(groups, members, standard_promotion):
+    params, state = pair_of(hs.BatchNorm).init(None, inputs_of((4, 3)), True)
+    # each device sees rows around another mean: the spread between them counts too
+    x = inputs_of((8, 4, 3)) + jnp.arange(8.0).reshape(8, 1, 1)
+
+    def on_devices(norm):
+        pair = pair_of(norm, cross_replica_axis="devices", cross_replica_axis_index_groups=groups)
+        return jax.pmap(lambda x: pair.apply(params, state, None, x, True), axis_name="devices")(x)
+
+    (output, after), theirs = on_devices(hs.BatchNorm), on_devices(hk.BatchNorm)
+    assert_trees_close((output, after), theirs, rtol=1e-4, atol=1e-5)
+    for group in map(list, members):
+        expected, mean, var = oracles.batch_norm(x[np.array(group)], (0, 1))
+        np.testing.assert_allclose(output[np.array(group)], expected, rtol=5e-6, atol=5e-6)
+        for device in group:
+            np.testing.assert_allclose(after[MEAN]["average"][device], mean[0], rtol=1e-6)
+            np.testing.assert_allclose(after[VAR]["average"][device], var[0], rtol=1e-6)
+
+
+def test_vmap_can_bind_the_axis_too():
+    pair = pair_of(hs.BatchNorm, cross_replica_axis="rows")
+    params, state = pair.init(None, inputs_of((4, 3)), True)
+    x = inputs_of((5, 4, 3))
+    output, _ = jax.vmap(
+        lambda x: pair.apply(params, state, None, x, True), axis_name="rows", out_axes=(0, None)
+    )(x)
+    expected, _, _ = oracles.batch_norm(x, (0, 1))
+    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+
+
+def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
+    pair = pair_of(hs.BatchNorm, cross_replica_axis="devices")
+    x = inputs_of((4, 3))
+    params, state = pair.init(None, x, True)
+    assert describe((params, state)) == describe(pair_of(hk.BatchNorm).init(None, x, True))
+    pair.apply(params, state, None, x, False)
+    with pytest.raises(UnboundAxisError) as caught:
+        pair.apply(params, state, None, x, True)
+    assert str(caught.value) == (
+        "BatchNorm averages over the axis 'devices', which is not bound here.\n"
+        "  wrong: jax.jit(apply)(params, state, rng, inputs)\n"
+        "  right: jax.pmap(apply, axis_name='devices')(…)\n"
+        "  why:   cross_replica_axis names an axis that only pmap, vmap or shard_map can bind; "
+        "on one device leave it None: names and shapes are the same"
+    )
+    with pytest.raises(UnboundAxisError, match=r"^BatchNorm averages over the axis 'devices'"):
+        jax.jit(lambda x: pair.apply(params, state, None, x, True))(x)
+
+
+CONTRADICTIONS = {
+    "scale_init": ({"create_scale": False, "scale_init": jnp.ones}, (), "create_scale=False"),
+    "offset_init": ({"create_offset": False, "offset_init": jnp.ones}, (), "create_offset=False"),
+    "cross_replica_axis_index_groups": (
+        {"cross_replica_axis_index_groups": [[0, 1]]},
+        (),
+        "cross_replica_axis=None",
+    ),
+    "scale": ({}, (False, 1.0), "create_scale=True"),
+    "offset": ({}, (False, None, 1.0), "create_offset=True"),
+}
+
+
+@pytest.mark.parametrize("given", CONTRADICTIONS)
+def test_arguments_that_contradict_each_other_are_refused(given):
+    arguments, at_call, against = CONTRADICTIONS[given]
+    with pytest.raises(ModuleArgumentError) as caught:
+        pair_of(hs.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)
+    assert str(caught.value) == (
+        f"BatchNorm was given `{given}` together with `{against}`.\n"
+        f"  wrong: {given}=…, {against}\n"
+        f"  right: leave out `{given}`, or change `{against}`\n"
+        "  why:   one of the two would be ignored without a word"
+    )
+    with pytest.raises(ValueError, match=r"Cannot|must"):
+        pair_of(hk.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)
+
+
+def test_an_unknown_data_format_is_haikus_error():
+    with pytest.raises(ValueError, match="channels_middle"):
+        pair_of(hs.BatchNorm, data_format="channels_middle").init(None, inputs_of((4, 3)), True)

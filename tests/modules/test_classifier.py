@@ -1,0 +1,76 @@
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import oracles
+import pytest
+
+import haiku_state as hs
+
+INPUTS = jnp.asarray(np.random.default_rng(0).normal(1, 2, (16, 6)), jnp.float32)
+
+
+def pair_of(*arguments, **options):
+    return hk.transform_with_state(
+        lambda x, training: hs.Classifier(*arguments, **options)(x, training)
+    )
+
+
+def logits(params, inputs, layers):
+    """What the layers give in float64, normalized by the batch."""
+    params = jax.tree.map(np.float64, params)
+    x = np.float64(inputs)
+    for layer in range(layers):
+        suffix = f"_{layer}" if layer else ""
+        norm = params[f"classifier/batch_norm{suffix}"]
+        x = x @ params[f"classifier/linear{suffix}"]["w"]
+        x = np.maximum(oracles.batch_norm(x, (0,), **norm)[0], 0)
+    last = params[f"classifier/linear_{layers}" if layers else "classifier/linear"]
+    return x @ last["w"] + last["b"]
+
+
+@pytest.mark.parametrize("hidden_sizes", [[], [8], (8, 4)])
+@pytest.mark.parametrize("is_training", [True, False])
+def test_logits_are_those_of_the_layers(hidden_sizes, is_training):
+    pair = pair_of(hidden_sizes, 10)
+    params, state = pair.init(jax.random.key(0), INPUTS, True)
+    params = jax.tree.map(lambda leaf: leaf + 0.25, params)
+    # after one batch the running statistics are the batch's
+    _, state = pair.apply(params, state, None, INPUTS, True)
+    output, _ = pair.apply(params, state, None, INPUTS, is_training)
+    expected = logits(params, INPUTS, len(hidden_sizes))
+    np.testing.assert_allclose(output, expected, rtol=2e-5, atol=2e-5)
+
+
+def test_only_the_last_layer_has_a_bias():
+    params, _ = pair_of([8, 4], 10).init(jax.random.key(0), INPUTS, True)
+    assert [name for name in params if "b" in params[name]] == ["classifier/linear_2"]
+
+
+def test_every_row_is_scored_for_itself_in_evaluation():
+    pair = pair_of([8], 10)
+    params, state = pair.init(jax.random.key(0), INPUTS, True)
+    _, state = pair.apply(params, state, None, INPUTS, True)
+    together, _ = pair.apply(params, state, None, INPUTS, False)
+    alone = [pair.apply(params, state, None, row[None], False)[0][0] for row in INPUTS]
+    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-5)
+
+
+def test_decay_rate_and_axis_name_reach_each_normalization():
+    pair = pair_of([8, 4], 10, decay_rate=0.5, cross_replica_axis="devices")
+    params, state = pair.init(jax.random.key(0), INPUTS, True)
+    with pytest.raises(NameError, match="'devices'"):
+        pair.apply(params, state, None, INPUTS, True)
+    split = jnp.reshape(INPUTS, (4, 4, 6))
+    apply = jax.vmap(
+        lambda x, state: pair.apply(params, state, None, x, True)[1],
+        in_axes=(0, None),
+        out_axes=None,
+        axis_name="devices",
+    )
+    state = apply(split, apply(split, state))
+    hidden = state["classifier/batch_norm/~/mean_ema"]
+    # two steps of weight 1/2 and 1/4 for the same batch
+    np.testing.assert_allclose(hidden["hidden"], 0.75 * hidden["average"], rtol=1e-6)
+    whole = np.float64(INPUTS) @ np.float64(params["classifier/linear"]["w"])
+    np.testing.assert_allclose(hidden["average"], whole.mean(0)[None], rtol=1e-5, atol=1e-6)

@@ -1,0 +1,168 @@
+"""The built site in headless Chromium: offline, on a desk and on a phone, in both languages."""
+
+import functools
+import http.server
+import os
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+SITE = Path(__file__).parents[2] / "build/site"
+PAGES = sorted(str(f.relative_to(SITE / "en")) for f in (SITE / "en").rglob("*.html"))
+LESSON = "state/stateful_computations.html"
+CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser"])), None)
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        if os.environ.get("HAIKU_STATE_REQUIRE_BROWSER"):
+            pytest.fail("HAIKU_STATE_REQUIRE_BROWSER is set, and there is no Chromium")
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a page, and note what it asks for and what it complains about."""
+    contexts = []
+
+    def open_page(address, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.requests, page.complaints = [], []
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda message: (
+                page.complaints.append(message.text)
+                if message.type in ("error", "warning")
+                else None
+            ),
+        )
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """Serve the folder above the site, so that the site lies under a sub-path."""
+    handler = functools.partial(Quiet, directory=str(SITE.parent))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/site"
+        server.shutdown()
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def url(language, page=LESSON):
+    return (SITE / language / page).as_uri()
+
+
+def test_the_site_is_built():
+    assert PAGES, "run `tox -e site`, which builds it first"
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_a_page_from_disk(open_page, language, page, width, scheme):
+    opened = open_page(url(language, page), width, color_scheme=scheme)
+    assert opened.complaints == []
+    assert [r for r in opened.requests if not r.startswith(("file:", "data:", "blob:"))] == []
+    assert opened.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.evaluate("document.documentElement.dataset.theme") == scheme
+    formulas = opened.locator(".math").count()
+    assert opened.locator("mjx-container").count() >= formulas
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_switcher_stays_at_the_place(open_page, width):
+    page = open_page(url("en") + "#the-general-strategy", width)
+    link = page.locator("a.language-switcher:visible").first
+    assert link.inner_text().strip() == ("中文" if width == 360 else "简体中文")
+    link.click()
+    page.wait_for_url(url("zh_CN") + "#the-general-strategy")
+    page.locator("a.language-switcher:visible").first.click()
+    page.wait_for_url(url("en") + "#the-general-strategy")
+
+
+def test_the_switcher_keeps_the_search(open_page):
+    page = open_page(url("en", "search.html") + "?q=pmap_update")
+    page.locator("a.language-switcher:visible").first.click()
+    page.wait_for_url(url("zh_CN", "search.html") + "?q=pmap_update")
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "hit"),
+    [
+        ("en", "counter", LESSON),
+        ("en", "pmap_update", "api/update.html"),
+        ("zh_CN", "纯函数", "haiku/pure_pair.html"),
+        ("zh_CN", "批归一化", "haiku/batch_norm.html"),
+        ("zh_CN", "pmap_update", "api/update.html"),
+    ],
+)
+def test_search(open_page, language, query, hit):
+    page = open_page(url(language, "search.html") + f"?q={query}")
+    page.wait_for_selector("#search-results li a")
+    found = page.eval_on_selector_all("#search-results li a", "links => links.map(a => a.href)")
+    assert any(hit in address for address in found), found
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"), [("zh-CN", "zh_CN"), ("en-GB", "en"), ("fr-FR", "en")]
+)
+def test_the_root_follows_the_browser(open_page, locale, language):
+    page = open_page((SITE / "index.html").as_uri(), locale=locale)
+    page.wait_for_url(url(language, "index.html"))
+
+
+def test_the_root_without_scripts_gives_a_choice(open_page):
+    page = open_page((SITE / "index.html").as_uri(), java_script_enabled=False)
+    assert page.locator("a:visible").all_inner_texts() == ["English", "简体中文"]
+
+
+def test_under_a_sub_path(open_page, server):
+    page = open_page(f"{server}/en/{LESSON}")
+    page.locator("a.language-switcher:visible").first.click()
+    page.wait_for_url(f"{server}/zh_CN/{LESSON}")
+    page.locator(".bd-article a.reference.internal[href*=pure_pair]").first.click()
+    page.wait_for_url(f"{server}/zh_CN/haiku/pure_pair.html*")
+    assert page.complaints == []
+    assert [r for r in page.requests if not r.startswith((server, "data:"))] == []
+
+
+def test_answers_are_folded_and_open_without_scripts(open_page):
+    page = open_page(url("en"), java_script_enabled=False)
+    answer = page.locator("details").first
+    assert not answer.locator(".sd-card-body, .sd-summary-content").first.is_visible()
+    answer.locator("summary").click()
+    assert answer.locator(".sd-card-body, .sd-summary-content").first.is_visible()

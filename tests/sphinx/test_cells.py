@@ -1,0 +1,93 @@
+"""Comments and docstrings of cells: found, translated, and the code proven equal."""
+
+import pytest
+from cells import CellError, find_prose, rewrite, skeleton
+from hypothesis import given
+from hypothesis import strategies as st
+
+CODE = '''\
+class Counter:
+    """Counts its calls."""
+
+    def count(self, n):
+        r"""Count once.
+
+        Twice, if asked to.
+        """
+        return n + 1  # the new state
+
+
+text = "# not a comment"
+s = """not a docstring"""
+x = 1  # noqa: E501
+# 中文 here already
+'''
+
+
+def test_find_prose():
+    assert [prose.text for prose in find_prose(CODE)] == [
+        "Counts its calls.",
+        "Count once.",
+        "Twice, if asked to.",
+        "the new state",
+        "中文 here already",
+    ]
+
+
+def test_the_place_of_prose_is_its_text():
+    lines = CODE.splitlines()
+    for prose in find_prose(CODE):
+        assert lines[prose.row][prose.start : prose.end] == prose.text
+
+
+def test_rewrite():
+    chinese = ["统计调用次数。", "计数一次。", "需要时计两次。", "新状态", "已是中文"]
+    result = rewrite(CODE, dict(zip(find_prose(CODE), chinese, strict=True)))
+    expected = CODE.rstrip("\n")
+    for prose, text in zip(find_prose(CODE), chinese, strict=True):
+        expected = expected.replace(prose.text, text)
+    assert result == expected
+    assert skeleton(result) == skeleton(CODE)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("两行\n的注释", "more than one line"),
+        ('文档""" + exit() + """', "changes the code|not plain Python"),
+        ('没有结束"""', "not plain Python|changes the code"),
+    ],
+)
+def test_a_translation_that_changes_the_code_is_refused(text, says):
+    prose = find_prose(CODE)[0]
+    with pytest.raises(CellError, match=says):
+        rewrite(CODE, {prose: text})
+
+
+def test_a_cell_that_is_not_python_is_refused():
+    with pytest.raises(CellError, match="not plain Python"):
+        find_prose("%matplotlib inline\n")
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["x = 2\n", "x = 1\n\ny = 1\n", "x  = '1'\n", "if x:\n    x = 1\n", "\nx = 1\n"],
+)
+def test_other_code_has_another_skeleton(other):
+    assert skeleton("x = 1\n") != skeleton(other)
+
+
+words = st.text(
+    st.characters(exclude_characters="\"'\\", exclude_categories=["Cc", "Cs", "Zl", "Zp", "Zs"]),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(english=words, chinese=words)
+def test_any_comment_can_be_translated(english, chinese):
+    code = f'def f():\n    """{english}"""\n    return 1  # a {english}\n'
+    prose = [p for p in find_prose(code) if p.row == 2]
+    result = rewrite(code, {p: chinese for p in prose})
+    assert skeleton(result) == skeleton(code)
+    assert result.splitlines()[2] == f"    return 1  # {chinese}"

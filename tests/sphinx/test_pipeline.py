@@ -1,0 +1,97 @@
+"""The extensions in a small project of two languages: what reaches the catalog and the reader."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from babel.messages.pofile import read_po
+from check_site import Page
+
+SPHINX = Path(__file__).parents[2] / "conf/sphinx"
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(SPHINX)!r})
+extensions = ["myst_nb", "cells", "languages"]
+nb_execution_mode = "cache"
+nb_execution_cache_path = "{{cache}}"
+nb_execution_raise_on_error = True
+locale_dirs = ["locale"]
+gettext_compact = False
+gettext_location = False
+myst_enable_extensions = ["dollarmath"]
+html_theme = "basic"
+templates_path = [{str(SPHINX / "templates")!r}]
+html_static_path = [{str(SPHINX / "static")!r}]
+"""
+
+PAGE = '''---
+file_format: mystnb
+kernelspec: {name: python3, display_name: Python 3}
+---
+# A page
+
+$$x^2$$
+
+```{code-cell} ipython3
+def double(x):
+    """Twice."""
+    return 2 * x  # no state
+
+
+print(double(21))
+```
+'''
+
+CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
+
+
+def build(root: Path, builder: str, language: str) -> Path:
+    out = root / "build" / f"{builder}-{language}" / "out"
+    command = [sys.executable, "-m", "sphinx", "-b", builder, "-D", f"language={language}"]
+    command += ["-d", str(out.parent / "doctrees"), "-W", "-q", "--keep-going"]
+    result = subprocess.run(
+        [*command, str(root / "docs"), str(out)], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    return out
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    messages = root / "docs/locale/zh_CN/LC_MESSAGES"
+    messages.mkdir(parents=True)
+    (root / "docs/conf.py").write_text(CONF.replace("{cache}", str(root / "cache")))
+    (root / "docs/index.md").write_text(PAGE)
+    lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
+    for msgid, msgstr in CHINESE.items():
+        lines += ["", f'msgid "{msgid}"', f'msgstr "{msgstr}"']
+    (messages / "index.po").write_text("\n".join(lines), encoding="utf-8")
+    return root
+
+
+@pytest.fixture(scope="module")
+def english(project):
+    return Page(build(project, "html", "en") / "index.html")
+
+
+def test_the_catalog_has_the_prose_of_cells_and_no_formulas(project, english):
+    with (build(project, "gettext", "en") / "index.pot").open() as stream:
+        assert [m.id for m in read_po(stream) if m.id] == ["A page", "Twice.", "no state"]
+
+
+def test_chinese_is_built_from_the_outputs_of_english(project, english):
+    before = sorted(file.stat().st_mtime_ns for file in (project / "cache").rglob("*.ipynb"))
+    chinese = Page(build(project, "html", "zh_CN") / "index.html")
+    after = sorted(file.stat().st_mtime_ns for file in (project / "cache").rglob("*.ipynb"))
+    assert before == after != []
+    assert [output.strip() for output in english.outputs] == ["42"]
+    assert chinese.outputs == english.outputs
+    assert '"""Twice."""' in english.cells[0]
+    assert "# no state" in english.cells[0]
+    assert '"""两倍。"""' in chinese.cells[0]
+    assert "# 没有状态" in chinese.cells[0]
+    assert (english.language, chinese.language) == ("en", "zh-CN")
+    assert r"\[x^2\]" in chinese.file.read_text() or "x^2" in chinese.file.read_text()

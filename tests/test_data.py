@@ -1,0 +1,137 @@
+import sys
+
+import numpy as np
+import pytest
+import sklearn.datasets
+
+import haiku_state as hs
+from haiku_state.errors import BatchSizeError, MissingExtraError
+
+
+def raw_digits():
+    data = sklearn.datasets.load_digits()
+    return data.data / 16, data.target
+
+
+def raw_diabetes():
+    data = sklearn.datasets.load_diabetes(scaled=False)
+    return data.data, data.target
+
+
+SETS = {
+    "digits": (hs.load_digits, raw_digits, (1437, 360), np.int32),
+    "diabetes": (hs.load_diabetes, raw_diabetes, (353, 89), np.float32),
+}
+each_set = pytest.mark.parametrize(("load", "raw", "rows", "dtype"), SETS.values(), ids=SETS.keys())
+
+
+def sorted_rows(inputs, targets):
+    return np.array(sorted(map(tuple, np.column_stack([inputs, targets]).astype(np.float32))))
+
+
+@each_set
+def test_the_two_parts_are_the_whole_data(load, raw, rows, dtype):
+    train, test = load()
+    assert (len(train["inputs"]), len(test["inputs"])) == rows
+    for part in (train, test):
+        assert set(part) == {"inputs", "targets"}
+        assert (part["inputs"].dtype, part["targets"].dtype) == (np.float32, dtype)
+        assert part["targets"].shape == part["inputs"].shape[:1]
+    together = [np.concatenate([train[name], test[name]]) for name in ("inputs", "targets")]
+    np.testing.assert_array_equal(sorted_rows(*together), sorted_rows(*raw()))
+
+
+@each_set
+def test_the_seed_decides_the_split(load, raw, rows, dtype):
+    same, other = load(seed=0), load(seed=1)
+    np.testing.assert_array_equal(load().train["inputs"], same.train["inputs"])
+    assert not np.array_equal(same.test["inputs"], other.test["inputs"])
+
+
+@each_set
+def test_the_test_fraction_decides_the_sizes(load, raw, rows, dtype):
+    train, test = load(test_fraction=0.5)
+    assert abs(len(train["targets"]) - len(test["targets"])) <= 1
+
+
+def test_each_digit_keeps_its_share():
+    train, test = hs.load_digits()
+    shares = [np.bincount(part["targets"]) / len(part["targets"]) for part in (train, test)]
+    np.testing.assert_allclose(*shares, atol=1 / 360)
+
+
+def test_the_grays_lie_between_zero_and_one():
+    inputs = hs.load_digits().train["inputs"]
+    assert (inputs.min(), inputs.max()) == (0, 1)
+
+
+DATA = {"x": np.arange(20, dtype=np.float32).reshape(10, 2), "y": np.arange(10, dtype=np.int32)}
+
+LAST = {
+    ("drop", 4): [[0, 1, 2, 3], [4, 5, 6, 7]],
+    ("keep", 4): [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]],
+    ("pad", 4): [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9, 8, 8]],
+    ("drop", 5): [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]],
+    ("keep", 5): [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]],
+    ("pad", 5): [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]],
+    ("drop", 10): [list(range(10))],
+    ("pad", 10): [list(range(10))],
+}
+
+
+@pytest.mark.parametrize(("remainder", "batch_size"), LAST)
+def test_the_last_rows_are_dropped_kept_or_padded(remainder, batch_size):
+    cut = list(hs.batches(DATA, batch_size, remainder=remainder))
+    assert [batch["y"].tolist() for batch in cut] == LAST[remainder, batch_size]
+    for batch in cut:
+        np.testing.assert_array_equal(batch["x"], DATA["x"][batch["y"]])
+        assert (batch["x"].dtype, batch["y"].dtype) == (np.float32, np.int32)
+        assert set(batch) - {"mask"} == {"x", "y"}
+        assert ("mask" in batch) == (remainder == "pad")
+
+
+def test_the_default_drops_the_remainder():
+    assert [len(batch["y"]) for batch in hs.batches(DATA, 4)] == [4, 4]
+
+
+def test_the_mask_gives_the_mean_over_the_real_rows():
+    cut = list(hs.batches(DATA, 4, seed=3, remainder="pad"))
+    masks = np.stack([batch["mask"] for batch in cut])
+    assert masks.dtype == np.float32
+    weighted = sum((batch["x"] * batch["mask"][:, None]).sum(0) for batch in cut)
+    np.testing.assert_allclose(weighted / masks.sum(), DATA["x"].mean(0))
+
+
+def order(seed):
+    return [row for batch in hs.batches(DATA, 5, seed) for row in batch["y"].tolist()]
+
+
+def test_a_seed_shuffles_whole_rows():
+    assert order(None) == list(range(10))
+    assert sorted(order(0)) == list(range(10))
+    assert len({tuple(order(seed)) for seed in (None, 0, 1, (0, 1), (0, 2), (1, 1))}) == 6
+    assert order([0, 1]) == order([0, 1])
+
+
+@pytest.mark.parametrize(("batch_size", "right"), [(0, 10), (-1, 10), (11, 10)])
+def test_a_batch_size_that_does_not_fit_is_refused_at_the_call(batch_size, right):
+    with pytest.raises(BatchSizeError) as caught:
+        hs.batches(DATA, batch_size)
+    assert str(caught.value) == (
+        f"a batch of {batch_size} rows cannot be cut from 10 rows.\n"
+        f"  wrong: batches(data, {batch_size})\n"
+        f"  right: batches(data, {right})\n"
+        "  why:   an epoch needs at least one whole batch"
+    )
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    with pytest.raises(MissingExtraError) as caught:
+        hs.load_digits()
+    assert str(caught.value) == (
+        "the data comes from scikit-learn, which is not installed.\n"
+        "  wrong: pip install haiku-state\n"
+        '  right: pip install "haiku-state[data]"\n'
+        "  why:   the core of the package does without it"
+    )

@@ -1,0 +1,160 @@
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import oracles
+import pytest
+from matplotlib.image import imread
+from sklearn.linear_model import LinearRegression
+
+import haiku_state as hs
+from haiku_state.__main__ import main
+
+LAST_LINE = {"classifier": r"test accuracy 0\.\d{4}", "regression": r"test r2 0\.\d{3}"}
+
+
+def run(*arguments):
+    """The command line in a fresh process, which no XLA flag has prepared."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    del environment["XLA_FLAGS"]
+    return subprocess.run(
+        [sys.executable, "-m", "haiku_state", *arguments],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def score(output):
+    return float(output.splitlines()[-1].split()[-1])
+
+
+BAD = {
+    "no command": ("", r"COMMAND"),
+    "unknown command": ("learn", r"invalid choice: 'learn'"),
+    "unknown option": ("train --speed 3", r"unrecognized arguments: --speed 3"),
+    "unknown model": ("train --model transformer", r"--model: invalid choice: 'transformer'"),
+    "unknown update": ("train --update scan", r"--update: invalid choice: 'scan'"),
+    "no epochs": ("train --epochs 0", r"--epochs: 0 is not between 1 and 2147483647"),
+    "negative devices": ("train --devices -1", r"--devices: -1 is not between 1"),
+    "huge seed": ("train --seed 2147483648", r"--seed: 2147483648 is not between 0"),
+    "not a number": ("train --epochs ten", r"--epochs: 'ten' is not a whole number"),
+    "not whole": ("train --batch-size 1.5", r"--batch-size: '1.5' is not a whole number"),
+    "undivided": (
+        "train --update pmap --devices 4 --batch-size 30",
+        r"--batch-size 30 does not divide among 4 devices",
+    ),
+    "jit on four": (
+        "train --update jit --devices 4",
+        r"--update jit runs on one device, not on 4; use pmap",
+    ),
+    "batch above the data": (
+        "train --model regression --batch-size 354",
+        r"a batch of 354 rows cannot be cut from 353 rows",
+    ),
+    "too many devices": (
+        "train --update pmap --devices 16",
+        r"16 devices were asked for, and JAX has started with 8",
+    ),
+}
+
+
+def assert_one_line(output, errors, message):
+    assert output == ""
+    [line] = errors.splitlines()
+    assert re.match(rf"haiku_state( train)?: error: .*{message}", line)
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD.keys())
+def test_a_bad_argument_gives_one_line_and_code_2(arguments, message, capsys, tmp_path):
+    plot = tmp_path / "curves.png"
+    words = arguments.split()
+    if words[:1] == ["train"]:
+        words += ["--plot", str(plot)]
+    with pytest.raises(SystemExit) as left:
+        main(words)
+    assert left.value.code == 2
+    assert_one_line(*capsys.readouterr(), message)
+    assert list(tmp_path.iterdir()) == []
+
+
+BAD_PLOTS = {
+    "missing folder": ("missing/curves.png", "cannot be written"),
+    "a folder": ("folder.png", "cannot be written"),
+    "below a file": ("file.png/curves.png", "cannot be written"),
+    "suffix": ("curves.txt", r"does not end in \.png, \.svg, \.pdf"),
+    "no suffix": ("curves", r"does not end in \.png, \.svg, \.pdf"),
+}
+
+
+@pytest.mark.parametrize(("plot", "message"), BAD_PLOTS.values(), ids=BAD_PLOTS.keys())
+def test_a_plot_file_that_cannot_be_is_refused_before_training(plot, message, capsys, tmp_path):
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "file.png").touch()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(SystemExit) as left:
+        main(["train", "--plot", str(tmp_path / plot)])
+    assert left.value.code == 2
+    assert_one_line(*capsys.readouterr(), message)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_bad_argument_in_a_fresh_process():
+    ran = run("train", "--update", "pmap", "--devices", "4", "--batch-size", "30")
+    assert ran.returncode == 2
+    assert_one_line(ran.stdout, ran.stderr, "--batch-size 30 does not divide among 4 devices")
+
+
+@pytest.mark.parametrize("name", ["sklearn", "rich", "matplotlib"])
+def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SystemExit) as left:
+        main(["train"])
+    assert left.value.code == 1
+    assert capsys.readouterr().err == (
+        f'haiku_state train: error: {name} not installed; pip install "haiku-state[data]"\n'
+    )
+
+
+def test_help_lists_the_options(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["train", "--help"])
+    assert left.value.code == 0
+    output = capsys.readouterr().out
+    for option in ("model", "update", "devices", "epochs", "batch-size", "seed", "plot"):
+        assert f"--{option}" in output
+
+
+def test_a_fresh_process_forces_the_devices_it_needs(tmp_path):
+    plot = tmp_path / "curves.png"
+    devices = ["--update", "pmap", "--devices", "4"]
+    ran = run("train", "--model", "regression", *devices, "--epochs", "3", "--plot", str(plot))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    *table, last, written = ran.stdout.splitlines()
+    assert re.fullmatch(LAST_LINE["regression"], last)
+    assert written == f"plot {plot}"
+    assert "test r2" in table[1]
+    assert len([line for line in table if re.match(r"│ +\d+ │", line)]) == 3
+    assert imread(plot).ndim == 3
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
+def test_thirty_epochs_read_97_of_100_digits(update, capsys):
+    assert main(f"train --epochs 30 --update {update}".split()) == 0
+    output = capsys.readouterr().out
+    assert re.fullmatch(LAST_LINE["classifier"], output.splitlines()[-1])
+    assert score(output) >= 0.97
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
+def test_the_regression_comes_close_to_least_squares(update, capsys):
+    assert main(f"train --model regression --update {update}".split()) == 0
+    train, test = hs.load_diabetes(seed=0)
+    best = LinearRegression().fit(np.float64(train["inputs"]), np.float64(train["targets"]))
+    expected = oracles.r2(best.predict(np.float64(test["inputs"])), test["targets"])
+    assert abs(score(capsys.readouterr().out) - expected) < 0.02

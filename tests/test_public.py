@@ -1,0 +1,48 @@
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import haiku_state as hs
+
+PACKAGE = Path(hs.__file__).parent
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+
+
+def public_names():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    return [
+        alias.asname
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    ]
+
+
+@pytest.mark.parametrize("name", public_names())
+def test_a_public_name_is_documented_with_an_example(name):
+    doc = getattr(hs, name).__doc__
+    assert doc, f"{name} has no docstring"
+    assert ">>> " in doc, f"{name} shows no example"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_the_first_line_of_a_docstring_is_a_sentence(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            doc = ast.get_docstring(node)
+            name = getattr(node, "name", path.stem)
+            assert doc is None or doc.splitlines()[0].endswith("."), f"{name}: {doc}"
+
+
+def test_every_public_name_has_a_line_of_its_own():
+    lines = (PACKAGE / "__init__.py").read_text(encoding="utf-8").splitlines()
+    exports = [line for line in lines if line.startswith("from ")]
+    for line in exports:
+        assert re.fullmatch(r"from haiku_state\.\w+ import (\w+) as \1", line), line
+    assert len(exports) == len(set(public_names()))
+
+
+def test_the_package_is_typed():
+    assert (PACKAGE / "py.typed").is_file()

@@ -1,0 +1,73 @@
+"""The READMEs: their commands run as written, and both say the same."""
+
+import configparser
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
+CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
+
+
+def blocks(text, language):
+    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+
+
+def lines(language):
+    return [line for block in blocks(ENGLISH, language) for line in block.splitlines()]
+
+
+def run(command, cwd):
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_both_languages_have_the_same_code():
+    for language in ("console", "python"):
+        assert blocks(ENGLISH, language) == blocks(CHINESE, language) != []
+
+
+def test_both_languages_have_the_same_shape():
+    headings = [re.findall(r"^#+ ", text, re.MULTILINE) for text in (ENGLISH, CHINESE)]
+    assert headings[0] == headings[1]
+    links = [set(re.findall(r"\]\(([^)]+)\)", text)) for text in (ENGLISH, CHINESE)]
+    assert links[0] ^ links[1] == {"README.md", "README.zh-CN.md"}
+
+
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh_CN"])
+def test_links_lead_somewhere(text):
+    for link in re.findall(r"\]\(([^)#]+)\)", text):
+        assert (ROOT / link).exists(), link
+
+
+def test_the_example(tmp_path):
+    (example,) = blocks(ENGLISH, "python")
+    assert len(example.splitlines()) <= 11
+    assert run([sys.executable, "-c", example], tmp_path).split() == ["1", "2", "3"]
+
+
+def test_the_train_command(tmp_path):
+    (command,) = [line for line in lines("console") if "haiku_state train" in line]
+    words = shlex.split(command)
+    assert words[0] == "python"
+    output = run([sys.executable, *words[1:]], tmp_path)
+    assert re.search(r"^test accuracy 0\.9[789]\d\d$", output, re.MULTILINE), output
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_two_commands_are_those_of_ci_and_exist():
+    ci = (ROOT / ".ci/run").read_text().splitlines()
+    commands = [line for line in lines("console") if "tox run" in line]
+    assert [line for line in commands if line not in ci] == []
+    tox = configparser.ConfigParser()
+    tox.read(ROOT / "tox.ini")
+    known = re.split(r"[,\s]+", tox["tox"]["env_list"])
+    assert [line.split(" -e ")[1] in known for line in commands] == [True, True]
+    assert os.access(ROOT / ".ci/run", os.X_OK)

@@ -1,0 +1,52 @@
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from allowed_warnings import ALLOWED
+from constraint_files import JAX_FILES
+
+RECORD = """
+import json, sys, warnings
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    exec(sys.argv[1])
+print(json.dumps([[str(w.message), w.category.__name__, w.filename] for w in caught]))
+"""
+
+
+def emitted(statement):
+    """Message, category and file of each warning of a statement in a fresh process."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RECORD, statement], capture_output=True, text=True, check=True
+    )
+    return [tuple(warning) for warning in json.loads(ran.stdout)]
+
+
+@pytest.mark.parametrize("statement", ["import haiku", "import optax"])
+def test_exactly_the_allowed_warnings_are_emitted(statement):
+    expected = {
+        (allowed.message, allowed.category, importlib.util.find_spec(allowed.module).origin)
+        for allowed in ALLOWED
+        if allowed.applies() and allowed.statement == statement
+    }
+    assert set(emitted(statement)) == expected
+
+
+@pytest.mark.parametrize("allowed", ALLOWED, ids=lambda allowed: allowed.message)
+def test_an_allowed_warning_names_its_set_and_its_reason(allowed):
+    assert allowed.constraints in [path.name for path in JAX_FILES]
+    assert allowed.statement in ("import haiku", "import optax")
+    assert allowed.reason
+
+
+def test_a_warning_fails_a_test(pytestconfig):
+    assert pytestconfig.getini("filterwarnings")[0] == "error"
+    assert all("haiku" in line for line in pytestconfig.getini("filterwarnings")[1:])
+
+
+def test_the_recorder_sees_a_warning():
+    [(message, category, file)] = emitted("warnings.warn('odd', DeprecationWarning)")
+    assert (message, category, Path(file).name) == ("odd", "DeprecationWarning", "<string>")
