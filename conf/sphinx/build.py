@@ -1,7 +1,7 @@
 """Build the site: English executed once, Chinese from the same outputs, both checked.
 
-    python conf/sphinx/build.py                     build/site/
-    python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
+python conf/sphinx/build.py                     build/site/
+python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
 """
 
 import argparse

@@ -20,6 +20,7 @@ from markup import EDGE, differences, markup
 
 HAN = r"㐀-䶿一-鿿"
 FULL_STOPS = {".": "。", ":": "：:", "?": "？", "!": "！"}
+LEFT_OVER = re.compile(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|\\[*_`]|[\u200b\ufffd]")
 EXEMPTION = re.compile(r"glossary: (.+) is (?:a|another) ")
 
 
@@ -93,26 +94,28 @@ def _text_defects(english: str, chinese: str) -> Iterator[str]:
     prose = re.search(r"[a-z]{2,} [a-z]{2,}", english.replace(EDGE, ""))
     if prose and not re.search(f"[{HAN}]", chinese):
         yield "not in Chinese"
-    for mark in re.findall(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|�|​|\\[*_`]", chinese):
+    for mark in LEFT_OVER.findall(chinese):
         if mark not in english:
             yield f"markup shown to the reader: {mark!r}"
     numbers = [sorted(re.findall(r"\d+(?:\.\d+)?", text)) for text in (english, chinese)]
     if numbers[0] != numbers[1]:
         yield f"numbers {numbers[1]} instead of {numbers[0]}"
-    for bad in re.findall(f"[{HAN}][,;:!?](?!\\w)|[{HAN}]\\.(?=\\s|$)", chinese):
+    for bad in re.findall(
+        f'[{HAN}][,;:!?](?!\\w)|[{HAN}]\\.(?=\\s|$)|[{HAN}][()"]|[()"][{HAN}]', chinese
+    ):
         yield f"half-width punctuation after Chinese: {bad!r}"
     for bad in re.findall(f"[{HAN}][A-Za-z0-9]|[A-Za-z0-9][{HAN}]", chinese):
         yield f"no space between Chinese and Latin text: {bad!r}"
-    for bad in re.findall(f"[{HAN}，。：；！？、）」] +[{HAN}]|\\s[，。：；！？、）]|[，。：；！？、（] ", chinese):
+    for bad in re.findall(
+        f"[{HAN}，。：；！？、）」] +[{HAN}]|\\s[，。：；！？、）]|[，。：；！？、（] ", chinese
+    ):
         yield f"a space where Chinese has none: {bad!r}"
     end = english.strip()[-1:]
     if end in FULL_STOPS and chinese.strip()[-1:] not in FULL_STOPS[end]:
         yield f"ends in {chinese.strip()[-1:]!r} where the original ends in {end!r}"
 
 
-def _term_defects(
-    english: str, chinese: str, terms: list[Term], exempt: set[str]
-) -> Iterator[str]:
+def _term_defects(english: str, chinese: str, terms: list[Term], exempt: set[str]) -> Iterator[str]:
     rest, needless = english, set(exempt)
     for term in terms:
         match = term.english.search(rest)
@@ -159,7 +162,7 @@ def update_catalogs(templates: Path, locale: Path) -> None:
         # a new catalog's header says of itself that it is fuzzy, and whose it might be
         text = file.read_text(encoding="utf-8")
         rest = text.split('msgid ""', 1)[1]
-        file.write_text(f"{_HEADER}\nmsgid \"\"{rest}", encoding="utf-8")
+        file.write_text(f'{_HEADER}\nmsgid ""{rest}', encoding="utf-8")
 
 
 def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]:
@@ -168,7 +171,9 @@ def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]
     shutil.copytree(locale, scratch)
     update_catalogs(templates, scratch)
     found = []
-    for file in sorted({f.relative_to(root) for root in (locale, scratch) for f in root.rglob("*.po")}):
+    for file in sorted(
+        {f.relative_to(root) for root in (locale, scratch) for f in root.rglob("*.po")}
+    ):
         old, new = (_entries(root / file) for root in (locale, scratch))
         for message in [m for m in new if m not in old] + [m for m in old if m not in new]:
             line = (new if message in new else old)[message]

@@ -100,7 +100,8 @@ def _docstrings(code: str) -> list[ast.Constant]:
         node.body[0].value
         for node in ast.walk(tree)
         if isinstance(node, owners) and isinstance(node.body[0], ast.Expr)
-        if isinstance(node.body[0].value, ast.Constant) and isinstance(node.body[0].value.value, str)
+        if isinstance(node.body[0].value, ast.Constant)
+        and isinstance(node.body[0].value.value, str)
     ]
 
 

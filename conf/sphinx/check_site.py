@@ -127,7 +127,9 @@ def check_styles(site: Path) -> list[str]:
     return [
         f"{file}: loads from outside: {address}"
         for file in sorted(site.rglob("*.css"))
-        for address in re.findall(r"(?:url\(|@import )\s*[\"']?((?:https?:)?//[^\"')]+)", _text(file))
+        for address in re.findall(
+            r"(?:url\(|@import )\s*[\"']?((?:https?:)?//[^\"')]+)", _text(file)
+        )
     ]
 
 

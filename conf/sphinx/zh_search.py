@@ -1,8 +1,8 @@
 """Full-text search of the Chinese pages, without a dictionary.
 
 Chinese has no spaces between words, so a run of Han characters is indexed as its overlapping
-pairs: 纯函数 becomes 纯函 and 函数. A query is cut by the same rules, in ``zh_search.js``, and finds
-the pages that hold all of its pairs. What is not Han is searched as on the English pages.
+pairs: 纯函数 becomes 纯函 and 函数. A query is cut by the same rules, in ``zh_search.js``, and
+finds the pages that hold all of its pairs. What is not Han is searched as on the English pages.
 
 Sphinx's own Chinese search never cuts the query, and in Sphinx 9.0 it does not load at all
 (https://github.com/sphinx-doc/sphinx/issues/14229).

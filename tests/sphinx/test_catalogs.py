@@ -12,9 +12,7 @@ MYST = {
     "Call `apply` with `params`, see $x^2$.": "用 `params` 调用 `apply`，参见 $x^2$。",
     "The **state** is *not* a parameter.": "**状态** *不是* 参数。",
     "Read [the lesson](lesson.md) first.": "请先读 [这一课](lesson.md)。",
-    "A {term}`pure function` has no side effects.": (
-        "{term}`纯函数 <pure function>` 没有副作用。"
-    ),
+    "A {term}`pure function` has no side effects.": ("{term}`纯函数 <pure function>` 没有副作用。"),
     "See {func}`jit_update` for more.": "详见 {func}`jit_update`。",
     "As shown before [^note] it fails.": "如前所述 [^note]，它会失败。",
     "Press <kbd>Enter</kbd> to go on.": "按 <kbd>Enter</kbd> 继续。",
@@ -70,6 +68,8 @@ DEFECTS = [
     ("question lost", "Is the gradient right?", "梯度是对的。", "ends in '。' where the original ends in '?'"),
     ("cut off", "It runs on 4 devices, 100 times.", "在 4 个设备上运行 100", "ends in '0'"),
     ("half-width punctuation", "Call `apply` with `params`, see $x^2$.", "用 `params` 调用它, 即 `apply`，参见 $x^2$。", "half-width punctuation"),
+    ("half-width brackets", "Is the gradient right?", "梯度(导数)对吗？", "half-width punctuation"),
+    ("straight quotes", "Is the gradient right?", "\"梯度\"对吗？", "half-width punctuation"),
     ("no space before Latin", "A jaxpr is a transformation of code.", "代码的变换记为jaxpr。", "no space between Chinese and Latin"),
     ("space in Chinese", "Is the gradient right?", "梯度 对吗？", "a space where Chinese has none"),
     ("space before punctuation", "Is the gradient right?", "梯度对吗 ？", "a space where Chinese has none"),
