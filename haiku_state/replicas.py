@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from haiku_state.errors import BatchSizeError, DeviceCountError, ReplicaMismatchError
 
@@ -80,14 +79,9 @@ def replicate(
       <https://docs.jax.dev/en/latest/migrate_pmap.html>`__.
     """
     devices = jax.local_devices() if devices is None else devices
-    mesh = Mesh(np.array(devices), (axis_name,))
-    sharding = NamedSharding(mesh, PartitionSpec(axis_name))
-
-    def copy(leaf: Any) -> jax.Array:
-        leaf = jnp.asarray(leaf)
-        return jax.device_put(jnp.broadcast_to(leaf, (len(devices), *leaf.shape)), sharding)
-
-    return jax.tree.map(copy, tree)
+    # pmap itself, so that on every JAX the copies lie as it wants them: no second trace
+    copy = jax.pmap(lambda _, tree: tree, axis_name=axis_name, in_axes=(0, None), devices=devices)
+    return copy(np.arange(len(devices)), jax.tree.map(jnp.asarray, tree))
 
 
 def unreplicate(tree: Tree) -> Tree:

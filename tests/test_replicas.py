@@ -37,7 +37,7 @@ def test_each_device_holds_one_copy():
         assert leaf.sharding.device_set == set(FOUR)
     for device, shard in zip(FOUR, replicas["w"].addressable_shards, strict=True):
         assert shard.device == device
-        np.testing.assert_array_equal(shard.data, TREE["w"][None])
+        np.testing.assert_array_equal(np.reshape(shard.data, (2, 3)), TREE["w"])
 
 
 def test_all_devices_are_the_default():

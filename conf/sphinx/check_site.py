@@ -74,7 +74,11 @@ def check_site(site: Path) -> list[str]:
     """Compare the languages page by page, and look for what a reader offline would miss."""
     languages = {"en": "en", "zh_CN": "zh-CN"}
     pages = {
-        code: {f.relative_to(site / code): Page(f) for f in sorted((site / code).rglob("*.html"))}
+        code: {
+            file.relative_to(site / code): Page(file)
+            for file in sorted((site / code).rglob("*.html"))
+            if "_static" not in file.parts  # pieces of the theme
+        }
         for code in languages
     }
     english, chinese = pages["en"], pages["zh_CN"]

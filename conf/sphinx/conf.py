@@ -64,6 +64,7 @@ copybutton_exclude = ".linenos, .gp, .go"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_favicon = "static/favicon.svg"
 html_title = "haiku_state"
 html_copy_source = False
 html_show_sourcelink = False

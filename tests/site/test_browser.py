@@ -10,7 +10,11 @@ from pathlib import Path
 import pytest
 
 SITE = Path(__file__).parents[2] / "build/site"
-PAGES = sorted(str(f.relative_to(SITE / "en")) for f in (SITE / "en").rglob("*.html"))
+PAGES = sorted(
+    str(file.relative_to(SITE / "en"))
+    for file in (SITE / "en").rglob("*.html")
+    if "_static" not in file.parts
+)
 LESSON = "state/stateful_computations.html"
 CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser"])), None)
 QUIET = [

@@ -53,7 +53,7 @@ BLOCKS = [(0x00, 0x500), (0x2000, 0x2C00), (0x3000, 0x3100), (0x3400, 0xA000), (
 SWEEP = [f"纯{chr(point)}函" for start, stop in BLOCKS for point in range(start, stop)]
 
 PAGES = {
-    "index": "首页\n====\n\n.. toctree::\n\n   pure\n   plain\n   api\n   pair\n",
+    "index": "首页\n====\n\n.. toctree::\n   :hidden:\n\n   pure\n   plain\n   api\n   pair\n",
     "pure": "状态\n====\n\n" + "前面的话。" * 60 + "\n\nJAX 变换的是纯函数，不是别的。\n",
     "plain": "其他\n====\n\n这里只说函数，函数有参数。\n",
     "api": "接口\n====\n\n``pmap_update`` 与 ``hk.get_state``，以及 BatchNorm 的 functions。\n",

@@ -8,3 +8,6 @@ document.addEventListener("click", (event) => {
   if (query) target.search = new URLSearchParams({ q: query });
   link.href = target.href;
 });
+
+// From a disk no page can be fetched to be quoted among the search results, only be found.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
