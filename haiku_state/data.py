@@ -62,8 +62,8 @@ def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
       test_fraction: the share of the rows that go to the test part, in (0, 1).
 
     Returns:
-      ``inputs`` of shape (rows, 10), float32, unscaled: age in years, sex as 1 or 2, body
-      mass index in kg/m², mean blood pressure, six blood serum values; ``targets`` of shape
+      ``inputs`` of shape (rows, 10), float32, unscaled (age in years, sex as 1 or 2, body
+      mass index in kg/m², mean blood pressure, six blood serum values); ``targets`` of shape
       (rows,), float32, the score of progression after one year, 25–346.
 
     Raises:

@@ -23,16 +23,16 @@ class TrainState(NamedTuple):
     """
 
     params: Params
-    """Haiku's parameters: changed by the optimizer."""
+    """Haiku's parameters, changed by the optimizer."""
 
     state: State
-    """Haiku's state: changed by the forward pass."""
+    """Haiku's state, changed by the forward pass."""
 
     opt_state: Any
-    """The optimizer's own state: changed by the optimizer."""
+    """The optimizer's own state, changed by the optimizer."""
 
     rng: jax.Array
-    """The random key of the next step, a scalar of a key dtype: split at every step."""
+    """The random key of the next step, a scalar of a key dtype, split at every step."""
 
     step: jax.Array
     """The number of updates so far, a scalar of dtype int32."""

@@ -6,10 +6,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import jax
 
 Params: TypeAlias = Mapping[str, Mapping[str, jax.Array]]
-"""Haiku's parameters, ``{module path: {name: array}}``: what the optimizer changes."""
+"""Haiku's parameters, ``{module path: {name: array}}``, which the optimizer changes."""
 
 State: TypeAlias = Mapping[str, Mapping[str, jax.Array]]
-"""Haiku's state, ``{module path: {name: array}}``: what the forward pass changes."""
+"""Haiku's state, ``{module path: {name: array}}``, which the forward pass changes."""
 
 Batch: TypeAlias = Mapping[str, Any]
 """Named arrays with one shared leading axis, one row per example."""

@@ -140,7 +140,7 @@ def read_glossary(file: Path) -> list[Term]:
     found = []
     for row in rows:
         for english in re.sub(r" \(.*?\)", "", row["english"]).split(" / "):
-            stem = re.escape(english).replace(r"\ ", r"\s+").replace("leaf", "lea(?:f|ve)")
+            stem = re.escape(english).replace(r"\ ", r"\s+").replace("leaf", "lea(?:f|ves)")
             chinese = tuple(row["chinese"].split(" / "))
             never = re.search(r"never (\S+)", row["note"] or "")
             pattern = re.compile(rf"\b{stem}(?:e?s)?\b", re.IGNORECASE)
@@ -158,6 +158,8 @@ def update_catalogs(templates: Path, locale: Path) -> None:
         template = templates / file.relative_to(messages).with_suffix(".pot")
         if not template.exists() and file.name != "sphinx.po":
             file.unlink()
+            continue
+        if file.name == "sphinx.po":
             continue
         # a new catalog's header says of itself that it is fuzzy, and whose it might be
         text = file.read_text(encoding="utf-8")

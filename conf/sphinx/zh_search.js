@@ -34,7 +34,6 @@ if (typeof Search !== "undefined") {
     const parsed = parseQuery(query);
     phrases = query.match(zhPhrase) ?? [];
     parsed[3] = new Set([...phrases, ...parsed[3]]);
-    localStorage.setItem("sphinx_highlight_terms", [...parsed[3]].join(" "));
     return parsed;
   };
   const makeSummary = Search.makeSearchSummary;

@@ -116,8 +116,7 @@ class BatchNorm(hk.Module):
 
         Raises:
           ModuleArgumentError: ``scale`` or ``offset`` is given although it is created.
-          UnboundAxisError: ``cross_replica_axis`` is not bound where ``apply`` runs. (``init``
-            may run outside of the axis: names and shapes do not depend on it.)
+          UnboundAxisError: ``cross_replica_axis`` is not bound; only ``init`` can do without.
         """
         _forbid(self.create_scale and scale is not None, "scale", "create_scale=True")
         _forbid(self.create_offset and offset is not None, "offset", "create_offset=True")

