@@ -40,6 +40,7 @@ class Markup(NamedTuple):
     """What a reader reads as prose: code, formulas and roles are an ``x``, edges an ``EDGE``."""
 
 
+@cache
 def markup(message: str, is_rst: bool) -> Markup:
     """Parse a message as part of a reStructuredText page, or else of a MyST page."""
     inline: Counter[str] = Counter()
