@@ -10,6 +10,8 @@ from cells import skeleton
 
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload"}
+PROSE = {"h1", "h2", "h3", "h4", "p", "figcaption", "summary"}
+OPAQUE = {"code", "pre", "script", "style", "footer", "nav"}
 VOID = {"img", "br", "hr", "input", "link", "meta", "source", "wbr", "col"}
 
 
@@ -25,6 +27,7 @@ class Page(HTMLParser):
         self.cells: list[str] = []
         self.outputs: list[str] = []
         self.no_alt: list[str] = []
+        self.prose: list[str] = []
         self._open: list[tuple[str, str]] = []
         self.feed(file.read_text(encoding="utf-8"))
 
@@ -36,6 +39,8 @@ class Page(HTMLParser):
             self._open.append((tag, kind))
         if kind:
             (self.cells if kind == "cell_input" else self.outputs).append("")
+        if tag in PROSE:
+            self.prose.append("")
         if tag == "html":
             self.language = values.get("lang", "")
         if "id" in values:
@@ -58,6 +63,9 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Collect the text of cells and outputs."""
+        tags = {tag for tag, _ in self._open}
+        if tags & PROSE and "article" in tags and not tags & OPAQUE:
+            self.prose[-1] += data
         if self._inside("cell_input"):
             self.cells[-1] += data
         elif self._inside("cell_output") and not self._inside_tag("figcaption"):
@@ -101,6 +109,9 @@ def _compare(english: Page, chinese: Page) -> Iterator[str]:
         yield "the code of the cells differs"
     if english.outputs != chinese.outputs:
         yield "the outputs of the cells differ"
+    for text in chinese.prose:
+        if re.search(r"[a-z]{2,} [a-z]{2,}", text) and not re.search("[一-鿿]", text):
+            yield f"English on the Chinese page: {text!r}"
 
 
 def _offline(page: Page) -> Iterator[str]:

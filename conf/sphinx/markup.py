@@ -1,7 +1,7 @@
 """The markup of a message: what a translation must keep, read with the parsers of the pages.
 
 Two messages have equal markup if they hold the same inline code, formulas, roles, links, images,
-footnotes and raw HTML, equally much emphasis, and the same blocks in the same order.
+footnotes and raw HTML, and equally much emphasis. A translation is one paragraph.
 """
 
 import re
@@ -63,8 +63,9 @@ def differences(msgid: str, msgstr: str, is_rst: bool) -> Iterator[str]:
         yield f"missing: {piece}"
     for piece in (translation.inline - original.inline).elements():
         yield f"not in the original: {piece}"
-    if original.blocks != translation.blocks:
-        yield f"blocks {' '.join(translation.blocks)} instead of {' '.join(original.blocks)}"
+    paragraph = "paragraph" if is_rst else "p"  # Sphinx leaves out, silently, whatever is not one
+    if translation.blocks != [paragraph]:
+        yield f"blocks {' '.join(translation.blocks)} instead of {paragraph}"
 
 
 def _target(content: str) -> str:
@@ -78,6 +79,8 @@ def _parse_myst(message: str) -> Iterator[tuple[str, str]]:
         if token.type != "inline":
             if token.nesting >= 0:
                 yield "block", token.tag or token.type
+            if token.type == "list_item_open" and token.info:
+                yield "text", f"{token.info} "
             if token.type in ("fence", "code_block", "math_block", "html_block"):
                 yield token.type.replace("_", " "), token.content
             continue

@@ -21,6 +21,7 @@ MYST = {
     "The output is:": "输出为：",
     "![A plot](plot.png) of the losses.": "损失的 ![曲线图](plot.png)。",
     "A jaxpr is a transformation of code.": "jaxpr 是代码的变换。",
+    "3. The counter": "3\\. 计数器",
 }
 RST = {
     "Take ``params`` and :math:`x^2`.": "接收 ``params`` 和 :math:`x^2`。",
@@ -77,6 +78,7 @@ DEFECTS = [
     ("heading instead of text", "The output is:", "# 输出为：", "blocks h1 instead of p"),
     ("quote instead of text", "The output is:", "> 输出为：", "blocks blockquote p instead of p"),
     ("code block instead of text", "The output is:", "    输出为：", "blocks code instead of p"),
+    ("heading that reads as a list", "3. The counter", "3. 计数器", "blocks ol li p instead of p"),
     ("two paragraphs", "The output is:", "输出\n\n为：", "blocks p p instead of p"),
     ("glossary term missed", "Is the gradient right?", "导数对吗？", "'gradient' is '梯度' in the glossary"),
     ("forbidden word", "A jaxpr is a transformation of code.", "jaxpr 是代码的变换，即转换。", "never '转换'"),

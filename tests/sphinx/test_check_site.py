@@ -6,6 +6,7 @@ from check_site import check_site, check_styles
 PAGE = """<!DOCTYPE html>
 <html lang="{lang}"><head><link rel="stylesheet" href="style.css"></head><body>
 <h1 id="title">{title}</h1><a href="#title">{title}</a><a href="https://jax.example/">JAX</a>
+<article><p>{title} of a page</p></article>
 <img src="plot.png" alt="{title}">
 <div class="cell_input docutils"><pre>x = 1  # {title}</pre></div>
 <div class="cell_output docutils"><pre>1</pre><figure><img src="plot.png" alt="{title}">
@@ -40,6 +41,7 @@ def test_a_sound_site_passes(site):
         ('src="plot.png" alt="标题">\n<div', 'src="plot.png">\n<div', "no alt text: plot.png"),
         ('href="#title"', 'href="#nowhere"', "dead anchor: #nowhere"),
         ('href="#title"', 'href="gone.html"', "dead link: gone.html"),
+        ("<p>标题 of", "<p>Title of", "English on the Chinese page: 'Title of a page'"),
     ],
 )
 def test_a_defect_of_a_page_is_named(site, old, new, says):
