@@ -51,6 +51,8 @@ myst_enable_extensions = ["dollarmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_links_external_new_tab = False
 
+# the dash between a parameter and its description, in Chinese too
+smartquotes_excludes = {"languages": [], "builders": ["man", "text"]}
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
@@ -75,7 +77,7 @@ html_theme_options = {
     "navbar_persistent": ["search-button", "language-switcher"],
     "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
+    "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
     "navigation_with_keys": False,
