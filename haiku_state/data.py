@@ -5,8 +5,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from haiku_state.errors import BatchSizeError, MissingExtraError
+from haiku_state.errors import BatchRuleError, BatchSizeError, MissingExtraError
 from haiku_state.typing import Batch
+
+REMAINDERS = ("drop", "keep", "pad")
 
 
 class Dataset(NamedTuple):
@@ -107,6 +109,7 @@ def batches(
 
     Raises:
       BatchSizeError: ``batch_size`` is below 1 or above the number of rows.
+      BatchRuleError: ``remainder`` is none of the three.
 
     Example:
       >>> import numpy as np
@@ -130,6 +133,13 @@ def batches(
             f"batches(data, {batch_size})",
             f"batches(data, {min(rows, 32)})",
             "an epoch needs at least one whole batch",
+        )
+    if remainder not in REMAINDERS:
+        raise BatchRuleError(
+            f"remainder={remainder!r} is not one of {', '.join(map(repr, REMAINDERS))}.",
+            f"batches(data, {batch_size}, remainder={remainder!r})",
+            f'batches(data, {batch_size}, remainder="drop")',
+            "the last rows would be treated in a way that nobody chose",
         )
     order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
     return _cut(data, order, batch_size, remainder)

@@ -36,6 +36,10 @@ class BatchSizeError(HaikuStateError, ValueError):
     """A batch does not fit the data or the devices."""
 
 
+class BatchRuleError(HaikuStateError, ValueError):
+    """The rule for the last partial batch is not known."""
+
+
 class DeviceCountError(HaikuStateError, ValueError):
     """More devices were asked for than there are."""
 

@@ -5,7 +5,7 @@ import pytest
 import sklearn.datasets
 
 import haiku_state as hs
-from haiku_state.errors import BatchSizeError, MissingExtraError
+from haiku_state.errors import BatchRuleError, BatchSizeError, MissingExtraError
 
 
 def raw_digits():
@@ -134,4 +134,15 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
         "  wrong: pip install haiku-state\n"
         '  right: pip install "haiku-state[data]"\n'
         "  why:   the core of the package does without it"
+    )
+
+
+def test_an_unknown_rule_for_the_last_batch_is_refused():
+    with pytest.raises(BatchRuleError) as caught:
+        hs.batches({"inputs": np.arange(5)}, 2, remainder="typo")
+    assert str(caught.value) == (
+        "remainder='typo' is not one of 'drop', 'keep', 'pad'.\n"
+        "  wrong: batches(data, 2, remainder='typo')\n"
+        '  right: batches(data, 2, remainder="drop")\n'
+        "  why:   the last rows would be treated in a way that nobody chose"
     )

@@ -10,6 +10,7 @@ BUILT_IN = {
     errors.UnboundAxisError: NameError,
     errors.LossFunctionError: TypeError,
     errors.BatchSizeError: ValueError,
+    errors.BatchRuleError: ValueError,
     errors.DeviceCountError: ValueError,
     errors.DeviceAxisError: ValueError,
     errors.ReplicaMismatchError: ValueError,
