@@ -5,6 +5,7 @@ python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
 """
 
 import argparse
+import gc
 import json
 import shutil
 import sys
@@ -69,12 +70,12 @@ def main() -> int:
     return 0
 
 
-def _sphinx(builder: str, language: str) -> int:
+def _sphinx(builder: str, language: str, jobs: int = 1) -> int:
     """Run one build in this process, where the libraries are imported once for all three."""
     name = language if builder == "html" else builder
     out = WORK / name / "html" if builder == "html" else WORK / name
     shutil.rmtree(out, ignore_errors=True)
-    arguments = ["-b", builder, "-D", f"language={language}", "-c", HERE, "-j", "2"]
+    arguments = ["-b", builder, "-D", f"language={language}", "-c", HERE, "-j", jobs]
     arguments += ["-d", WORK / "doctrees" / name, "-E", "-W", "-n", "-q", "--keep-going", DOCS, out]
     return build_main([str(argument) for argument in arguments])
 
@@ -82,7 +83,7 @@ def _sphinx(builder: str, language: str) -> int:
 def _execute() -> int:
     import haiku_state  # noqa: F401  once here, and not again in every process forked from this
 
-    return _sphinx("html", "en")
+    return _sphinx("html", "en", jobs=2)
 
 
 def _extract() -> int:
@@ -97,7 +98,9 @@ def _at_once(*steps: Callable[[], int]) -> int:
     """Run steps side by side where processes can be forked, with the libraries imported."""
     if sys.platform != "linux":
         return max(step() for step in steps)
-    with ProcessPoolExecutor(len(steps), mp_context=get_context("fork")) as pool:
+    with ProcessPoolExecutor(
+        len(steps), mp_context=get_context("fork"), initializer=gc.disable
+    ) as pool:
         return max(future.result() for future in [pool.submit(step) for step in steps])
 
 
@@ -118,12 +121,10 @@ def _assemble() -> int:
     """Put the languages side by side, check them, and only then replace the last site."""
     new = WORK / "site"
     shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
     for language in ("en", "zh_CN"):
-        shutil.copytree(
-            WORK / language / "html",
-            new / language,
-            ignore=shutil.ignore_patterns(".buildinfo", "objects.inv", ".doctrees"),
-        )
+        (WORK / language / "html").rename(new / language)
+        (new / language / ".buildinfo").unlink()
     shutil.copy(HERE / "templates/root.html", new / "index.html")
     if failed := _report(check_site(new) + check_styles(new)):
         return failed
