@@ -2,12 +2,14 @@
 
 python conf/sphinx/build.py                     build/site/
 python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
+python conf/sphinx/build.py --compare           what the second language costs
 """
 
 import argparse
 import gc
 import json
 import shutil
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -19,7 +21,8 @@ from catalogs import check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
 from execution_cache import cache_path
 from jupyter_cache import get_cache
-from sphinx.cmd.build import build_main
+from sphinx.application import Sphinx
+from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -28,62 +31,101 @@ WORK = BUILD / "sphinx"
 
 
 def main() -> int:
-    """Run the steps in their order, and stop at the first that fails."""
+    """Run the steps, and stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--update-catalogs", action="store_true", help="for the translator")
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument("--update-catalogs", action="store_true", help="for the translator")
+    modes.add_argument("--compare", action="store_true", help="time both languages against English")
     options = parser.parse_args()
-    cache = cache_path(BUILD / "executed")
-    seconds: dict[str, float] = {}
+    import haiku_state  # noqa: F401  once, before processes are forked from this one
 
-    def timed(name: str, step: Callable[[], int]) -> bool:
-        start = time.perf_counter()
-        print(f"== {name}", flush=True)
-        failed = bool(step())
-        seconds[name] = round(time.perf_counter() - start, 1)
-        return not failed
-
-    before = _executions(cache)
-    if not timed("en", _execute):
-        return 1
-    after_english = _executions(cache)
     if options.update_catalogs:
-        if timed("gettext", _extract):
-            update_catalogs(WORK / "gettext", LOCALE)
+        if failed := _sphinx("html", "en", jobs=2) or _extract():
+            return failed
+        update_catalogs(WORK / "gettext", LOCALE)
         return 0
-    if not timed("gate and zh_CN", lambda: _at_once(_gate, _translate)):
-        return 1
-    executed_again = _executions(cache) - after_english
+    return _compare() if options.compare else _build()
+
+
+def _build() -> int:
+    """Build both languages, and check them."""
+    cache = cache_path(BUILD / "executed")
+    start, before, read = time.perf_counter(), _executions(cache), []
+    if sys.platform == "linux":
+        # Two processes that have all libraries, and begin when the last notebook is executed.
+        context = get_context("fork")
+        with ProcessPoolExecutor(2, mp_context=context, initializer=gc.disable) as pool:
+            pool.submit(time.sleep, 0).result()
+            others = []
+
+            def when_read() -> None:
+                read.append(_executions(cache))
+                others.extend([pool.submit(_gate), pool.submit(_translate)])
+
+            failed = _sphinx("html", "en", jobs=2, when_read=when_read)
+            failed = failed or max(other.result() for other in others)
+    else:
+        failed = _sphinx("html", "en", when_read=lambda: read.append(_executions(cache)))
+        failed = failed or _gate() or _translate()
+    if failed:
+        return failed
+    executed_again = _executions(cache) - read[0]
     if executed_again:
         print(f"the Chinese build executed {len(executed_again)} notebooks")
         return 1
-    if not timed("site", _assemble):
-        return 1
-    extra = sum(seconds.values()) - seconds["en"]
+    if failed := _assemble():
+        return failed
     report = {
-        "seconds": seconds,
-        "both languages / English": round(1 + extra / seconds["en"], 3),
-        "notebooks executed": {"en": len(after_english - before), "zh_CN": len(executed_again)},
+        "seconds": round(time.perf_counter() - start, 1),
+        "notebooks executed by en": len(read[0] - before),
+        "notebooks executed by zh_CN": len(executed_again),
     }
-    (BUILD / "site-report.json").write_text(json.dumps(report, indent=2), encoding="utf-8")
     print(json.dumps(report, indent=2))
     print(f"open {BUILD / 'site/index.html'}")
     return 0
 
 
-def _sphinx(builder: str, language: str, jobs: int = 1) -> int:
-    """Run one build in this process, where the libraries are imported once for all three."""
+def _compare() -> int:
+    """Time the English build from cold, and both languages from cold, in turn."""
+    ratios = []
+    for _ in range(3):
+        seconds = []
+        for step in (lambda: _sphinx("html", "en", jobs=2), _build):
+            shutil.rmtree(cache_path(BUILD / "executed"), ignore_errors=True)
+            start = time.perf_counter()
+            if failed := step():
+                return failed
+            seconds.append(time.perf_counter() - start)
+        ratios.append(seconds[1] / seconds[0])
+        print(f"en {seconds[0]:.1f} s, both {seconds[1]:.1f} s, ratio {ratios[-1]:.3f}")
+    print(f"median ratio {statistics.median(ratios):.3f}")
+    return 0
+
+
+def _sphinx(
+    builder: str, language: str, jobs: int = 1, when_read: Callable[[], None] | None = None
+) -> int:
+    """Run one build in this process; ``when_read`` is called before anything is written."""
     name = language if builder == "html" else builder
     out = WORK / name / "html" if builder == "html" else WORK / name
     shutil.rmtree(out, ignore_errors=True)
-    arguments = ["-b", builder, "-D", f"language={language}", "-c", HERE, "-j", jobs]
-    arguments += ["-d", WORK / "doctrees" / name, "-E", "-W", "-n", "-q", "--keep-going", DOCS, out]
-    return build_main([str(argument) for argument in arguments])
-
-
-def _execute() -> int:
-    import haiku_state  # noqa: F401  once here, and not again in every process forked from this
-
-    return _sphinx("html", "en", jobs=2)
+    with patch_docutils(HERE), docutils_namespace():
+        app = Sphinx(
+            DOCS,
+            HERE,
+            out,
+            WORK / "doctrees" / name,
+            builder,
+            confoverrides={"language": language},
+            status=None,
+            freshenv=True,
+            warningiserror=True,
+            parallel=jobs,
+        )
+        if when_read:
+            app.connect("env-check-consistency", lambda app, env: when_read())
+        app.build()
+    return int(app.statuscode)
 
 
 def _extract() -> int:
@@ -92,16 +134,6 @@ def _extract() -> int:
 
 def _translate() -> int:
     return _sphinx("html", "zh_CN")
-
-
-def _at_once(*steps: Callable[[], int]) -> int:
-    """Run steps side by side where processes can be forked, with the libraries imported."""
-    if sys.platform != "linux":
-        return max(step() for step in steps)
-    with ProcessPoolExecutor(
-        len(steps), mp_context=get_context("fork"), initializer=gc.disable
-    ) as pool:
-        return max(future.result() for future in [pool.submit(step) for step in steps])
 
 
 def _executions(cache: Path) -> set[tuple[int, str]]:
@@ -138,7 +170,7 @@ def _report(problems: list[str]) -> int:
         print(problem.replace(f"{ROOT}/", ""))
     if problems:
         print(f"{len(problems)} problems")
-    return len(problems)
+    return int(bool(problems))
 
 
 if __name__ == "__main__":
