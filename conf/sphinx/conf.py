@@ -31,7 +31,10 @@ templates_path = ["templates"]
 exclude_patterns = ["locale"]
 nitpicky = True
 # types of other libraries: their pages are linked from the prose, and the build asks no network
-nitpick_ignore_regex = [("py:.*", r"(?!haiku_state\.).*"), ("py:class", r".*\.Tree")]
+nitpick_ignore_regex = [
+    ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|pathlib|typing)\..+"),
+    ("py:class", r"haiku_state\.replicas\.Tree"),
+]
 
 # one source, one execution
 nb_execution_mode = "cache"
