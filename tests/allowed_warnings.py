@@ -33,21 +33,13 @@ _XLA_EXTENSION = "dm-haiku 0.0.14 reads names that jax 0.6 has moved; 0.0.16 no 
 
 ALLOWED = [
     AllowedWarning(
-        "jax.lib.xla_extension.PjitFunction is deprecated.",
+        f"jax.lib.xla_extension.{name} is deprecated.",
         "DeprecationWarning",
         "haiku._src.transform",
         "import haiku",
         "jax-0.6.txt",
         "python_full_version < '3.13'",
         _XLA_EXTENSION,
-    ),
-    AllowedWarning(
-        "jax.lib.xla_extension.PmapFunction is deprecated.",
-        "DeprecationWarning",
-        "haiku._src.transform",
-        "import haiku",
-        "jax-0.6.txt",
-        "python_full_version < '3.13'",
-        _XLA_EXTENSION,
-    ),
+    )
+    for name in ("PjitFunction", "PmapFunction")
 ]

@@ -74,6 +74,15 @@ def run_pmap(loss, pair, batches):
     return train_state, history
 
 
+def either_way(mapped, loss_fn, pair, batch):
+    """The update compiled one way or the other, and what it takes."""
+    update, train_state = hs.make_update(loss_fn, SGD), start(pair, batch["inputs"])
+    if not mapped:
+        return hs.jit_update(update), train_state, batch
+    update = hs.pmap_update(update, devices=FOUR)
+    return update, hs.replicate(train_state, FOUR), hs.split_batch(batch, 4)
+
+
 def distance(one, other):
     return max(
         float(np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64)).max())
@@ -158,12 +167,7 @@ def test_without_the_axis_name_the_running_statistics_drift_apart():
 @pytest.mark.parametrize("mapped", [False, True])
 def test_structure_shapes_and_dtypes_are_kept_and_steps_counted(mapped, regression):
     pair, loss_fn, batch, _ = regression
-    update, train_state = hs.make_update(loss_fn, SGD), start(pair, batch["inputs"])
-    if mapped:
-        update, batch = hs.pmap_update(update, devices=FOUR), hs.split_batch(batch, 4)
-        train_state = hs.replicate(train_state, FOUR)
-    else:
-        update = hs.jit_update(update)
+    update, train_state, batch = either_way(mapped, loss_fn, pair, batch)
     expected = describe(train_state)
     for step in (1, 2, 3):
         train_state, _ = update(train_state, batch)
@@ -196,12 +200,7 @@ def test_one_trace_per_batch_shape(mapped, regression):
 @pytest.mark.parametrize("mapped", [False, True])
 def test_the_old_train_state_is_donated(mapped, regression):
     pair, loss_fn, batch, _ = regression
-    update, old = hs.make_update(loss_fn, SGD), start(pair, batch["inputs"])
-    if mapped:
-        update, batch = hs.pmap_update(update, devices=FOUR), hs.split_batch(batch, 4)
-        old = hs.replicate(old, FOUR)
-    else:
-        update = hs.jit_update(update)
+    update, old, batch = either_way(mapped, loss_fn, pair, batch)
     new, _ = update(old, batch)
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(old.params))
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(new))

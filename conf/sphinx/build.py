@@ -22,6 +22,7 @@ from check_site import check_site, check_styles
 from execution_cache import cache_path
 from jupyter_cache import get_cache
 from sphinx.application import Sphinx
+from sphinx.errors import SphinxParallelError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
 HERE = Path(__file__).resolve().parent
@@ -124,7 +125,11 @@ def _sphinx(
         )
         if when_read:
             app.connect("env-check-consistency", lambda app, env: when_read())
-        app.build()
+        try:
+            app.build()
+        except SphinxParallelError as error:  # it names the page only, its traceback the cell
+            print(error.traceback)
+            return 1
     return int(app.statuscode)
 
 

@@ -3,11 +3,11 @@
 import functools
 import http.server
 import os
-import shutil
 import threading
 from pathlib import Path
 
 import pytest
+from chromium import CHROMIUM, QUIET
 
 SITE = Path(__file__).parents[2] / "build/site"
 PAGES = sorted(
@@ -16,15 +16,6 @@ PAGES = sorted(
     if "_static" not in file.parts
 )
 LESSON = "state/stateful_computations.html"
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser"])), None)
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 
 
 @pytest.fixture(scope="session")

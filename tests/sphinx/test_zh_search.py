@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 import zh_search
+from chromium import CHROMIUM, QUIET
 
 try:
     from playwright.sync_api import sync_playwright
@@ -21,17 +22,6 @@ except ImportError:
     sync_playwright = None
 
 NODE = shutil.which("node") or shutil.which("nodejs")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
-CHROMIUM_ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 NO_BROWSER = "no browser: needs the package playwright, and chromium on the PATH"
 
 EXAMPLES = {
@@ -91,7 +81,7 @@ def browser_page(without=""):
         required = os.environ.get("HAIKU_STATE_REQUIRE_BROWSER")
         (pytest.fail if required else pytest.skip)(without + NO_BROWSER)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_ARGS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         try:
             yield browser.new_page()
         finally:
