@@ -5,7 +5,7 @@ class HaikuStateError(Exception):
     """Base class of every error that this package raises on purpose.
 
     Args:
-      what: one line that says what happened.
+      what: what happened, in a line or a short list.
       wrong: the line of code that leads here.
       right: the line to write instead.
       why: the reason, in a sentence or two.
