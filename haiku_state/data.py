@@ -128,18 +128,10 @@ def batches(
     """
     rows = len(next(iter(data.values())))
     if not 1 <= batch_size <= rows:
-        raise BatchSizeError(
-            f"a batch of {batch_size} rows cannot be cut from {rows} rows.",
-            f"batches(data, {batch_size})",
-            f"batches(data, {min(rows, 32)})",
-            "an epoch needs at least one whole batch",
-        )
+        raise BatchSizeError(batch_size=batch_size, rows=rows, fitting=min(rows, 32))
     if remainder not in REMAINDERS:
         raise BatchRuleError(
-            f"remainder={remainder!r} is not one of {', '.join(map(repr, REMAINDERS))}.",
-            f"batches(data, {batch_size}, remainder={remainder!r})",
-            f'batches(data, {batch_size}, remainder="drop")',
-            "the last rows would be treated in a way that nobody chose",
+            remainder=remainder, known=", ".join(map(repr, REMAINDERS)), batch_size=batch_size
         )
     order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
     return _cut(data, order, batch_size, remainder)
@@ -177,10 +169,5 @@ def _sklearn(module: str) -> Any:
         import sklearn.datasets
         import sklearn.model_selection
     except ImportError as error:
-        raise MissingExtraError(
-            "the data comes from scikit-learn, which is not installed.",
-            "pip install haiku-state",
-            'pip install "haiku-state[data]"',
-            "the core of the package does without it",
-        ) from error
+        raise MissingExtraError(library="scikit-learn", extra="data") from error
     return getattr(sklearn, module)

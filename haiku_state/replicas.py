@@ -8,9 +8,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import BatchSizeError, DeviceCountError, ReplicaMismatchError
+from haiku_state.errors import (
+    BatchDivisionError,
+    DeviceAxisError,
+    DeviceCountError,
+    ReplicaMismatchError,
+)
+from haiku_state.errors.base import as_lines
 
 Tree = TypeVar("Tree")
+_leaves_with_path = jax.tree_util.tree_leaves_with_path
 
 _FORCE = "--xla_force_host_platform_device_count"
 
@@ -46,12 +53,7 @@ def use_devices(count: int) -> list[jax.Device]:
     if len(devices) < count:
         devices = jax.local_devices(backend="cpu")
     if len(devices) < count:
-        raise DeviceCountError(
-            f"{count} devices were asked for, and JAX has started with {len(devices)}.",
-            f"jax.devices(); use_devices({count})",
-            f"use_devices({count}), before the first computation",
-            "the number of CPU devices is fixed when JAX starts them",
-        )
+        raise DeviceCountError(wanted=count, started=len(devices))
     return devices[:count]
 
 
@@ -93,6 +95,9 @@ def unreplicate(tree: Tree) -> Tree:
     Returns:
       The same PyTree with leaves of shape (…), on one device.
 
+    Raises:
+      DeviceAxisError: the leaves do not share one leading axis.
+
     Example:
       >>> import jax, jax.numpy as jnp
       >>> from haiku_state import replicate, unreplicate
@@ -102,6 +107,17 @@ def unreplicate(tree: Tree) -> Tree:
     References:
       The inverse of :func:`replicate`.
     """
+    shapes = {jax.tree_util.keystr(p): jnp.shape(x) for p, x in _leaves_with_path(tree)}
+    devices = max((shape[0] for shape in shapes.values() if shape), default=1)
+    for path, shape in shapes.items():
+        if shape[:1] != (devices,):
+            raise DeviceAxisError(
+                path=f"tree{path}",
+                shape=shape,
+                devices=devices,
+                wrong="unreplicate(unreplicate(train_state))",
+                right="unreplicate(train_state)",
+            )
 
     def first(leaf: Any) -> jax.Array:
         leaf = jnp.asarray(leaf)
@@ -122,7 +138,7 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
       The same PyTree with leaves of shape (devices, rows / devices, …).
 
     Raises:
-      BatchSizeError: the devices do not divide the rows.
+      BatchDivisionError: the devices do not divide the rows.
 
     Example:
       >>> import jax.numpy as jnp
@@ -138,18 +154,14 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
     def split(leaf: Any) -> Any:
         rows = leaf.shape[0]
         if rows % num_devices:
-            raise BatchSizeError(
-                f"a batch of {rows} rows does not divide among {num_devices} devices.",
-                f"split_batch(batch, {num_devices})  # {rows} rows",
-                f"batches(data, batch_size={num_devices * max(1, rows // num_devices)})",
-                "every device must get the same number of rows: they run one program",
-            )
+            fitting = num_devices * max(1, rows // num_devices)
+            raise BatchDivisionError(rows=rows, devices=num_devices, fitting=fitting)
         return leaf.reshape(num_devices, rows // num_devices, *leaf.shape[1:])
 
     return jax.tree.map(split, batch)
 
 
-def assert_replicas_equal(tree: Any, atol: float = 0.0) -> None:
+def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
     r"""Check that all replicas hold the same numbers.
 
     .. math:: \max_{i,j} |x_i - x_j| \le \text{atol} \quad \text{in every leaf}
@@ -157,6 +169,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0) -> None:
     Args:
       tree: a PyTree with leaves of shape (devices, …).
       atol: the largest difference allowed, in the unit of the leaf.
+      axis_name: the name of the device axis, for the advice in the error.
 
     Raises:
       ReplicaMismatchError: it names each leaf that drifted, and how far.
@@ -172,16 +185,11 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0) -> None:
     """
     drifted = [
         f"{jax.tree_util.keystr(path)} by {spread:.3g}"
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+        for path, leaf in _leaves_with_path(tree)
         if not (spread := _spread(leaf)) <= atol
     ]
     if drifted:
-        raise ReplicaMismatchError(
-            "the replicas differ:" + "".join(f"\n    {leaf}" for leaf in drifted),
-            "BatchNorm(True, True, 0.9)",
-            'BatchNorm(True, True, 0.9, cross_replica_axis="devices")',
-            "each device saw other rows, and nothing averaged what it computed from them",
-        )
+        raise ReplicaMismatchError(paths=as_lines(drifted), axis=axis_name)
 
 
 def sync_state(state: Tree) -> Tree:
@@ -234,7 +242,9 @@ def _spread(leaf: Any) -> float:
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
     values = np.asarray(leaf)
-    if values.dtype.kind not in "iub":
-        values = values.astype(np.float64)
-        return float(np.ptp(values, axis=0).max(initial=0.0))
-    return float((values.max(axis=0).astype(np.float64) - values.min(axis=0)).max(initial=0.0))
+    exact = values.dtype.kind in "iub"
+    values = values if exact else values.astype(np.float64)
+    if np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=not exact):
+        return 0.0  # also where all replicas hold the same NaN or infinity
+    low, high = values.min(axis=0).astype(np.float64), values.max(axis=0).astype(np.float64)
+    return float((high - low).max(initial=0.0))

@@ -6,6 +6,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
+from haiku_state.contract import check_state
+from haiku_state.diagnosis import named_errors
+from haiku_state.errors import InitResultError
 from haiku_state.typing import InitFn, Params, State
 
 
@@ -44,7 +47,7 @@ def init_train_state(
     """Run ``init`` and set up the optimizer for the params it gives.
 
     Args:
-      init: the ``init`` of ``hk.transform_with_state``.
+      init: the ``init`` of :func:`pure_pair` or of ``hk.transform_with_state``.
       optimizer: an optax optimizer.
       rng: a random key; one half initializes, the other is carried along.
       args: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch.
@@ -53,12 +56,16 @@ def init_train_state(
     Returns:
       A train state at step 0.
 
+    Raises:
+      InitResultError: ``init`` returns anything but ``(params, state)``.
+      HaikuStateError: ``init`` fails in one of the ways that have a name.
+
     Example:
-      >>> import haiku as hk, jax, jax.numpy as jnp, optax
-      >>> from haiku_state import LinearRegression, init_train_state
-      >>> model = hk.transform_with_state(lambda x: LinearRegression()(x, is_training=True))
+      >>> import jax, jax.numpy as jnp, optax
+      >>> from haiku_state import LinearRegression, init_train_state, pure_pair
+      >>> model = pure_pair(LinearRegression)
       >>> train_state = init_train_state(
-      ...     model.init, optax.sgd(0.1), jax.random.key(0), jnp.ones((4, 3)))
+      ...     model.init, optax.sgd(0.1), jax.random.key(0), jnp.ones((4, 3)), is_training=True)
       >>> print(train_state.step, train_state.params["linear_regression"]["w"])
       0 [0. 0. 0.]
 
@@ -67,5 +74,10 @@ def init_train_state(
       <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
     """
     rng, init_rng = jax.random.split(rng)
-    params, state = init(init_rng, *args, **kwargs)
+    with named_errors(inputs=(args, kwargs)):
+        result = init(init_rng, *args, **kwargs)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise InitResultError(returned=type(result).__name__)
+    params, state = result
+    check_state(state, state)
     return TrainState(params, state, optimizer.init(params), rng, jnp.zeros((), jnp.int32))

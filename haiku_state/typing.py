@@ -26,6 +26,14 @@ class InitFn(Protocol):
     def __call__(self, rng: jax.Array, *args: Any, **kwargs: Any) -> tuple[Any, Any]: ...
 
 
+class ApplyFn(Protocol):
+    """``apply(params, state, rng, *args) -> (output, state)``, as the pair gives it."""
+
+    def __call__(
+        self, params: Any, state: Any, rng: Any, /, *args: Any, **kwargs: Any
+    ) -> tuple[Any, Any]: ...
+
+
 class LossFn(Protocol):
     """``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``."""
 

@@ -1,6 +1,7 @@
 """One pure update step, and the ways to run it."""
 
 import functools
+import re
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -8,12 +9,17 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from haiku_state.errors import DeviceAxisError, LossFunctionError
+from haiku_state.contract import check_state, describe
+from haiku_state.diagnosis import delete, named_buffers, named_errors
+from haiku_state.errors import DeviceAxisError, DeviceStackedError, LossFunctionError
+from haiku_state.replicas import assert_replicas_equal
 from haiku_state.train_state import TrainState
 from haiku_state.typing import Batch, CompiledUpdateFn, LossFn, Metrics, UpdateFn
 
 
-def make_update(loss_fn: LossFn, optimizer: optax.GradientTransformation) -> UpdateFn:
+def make_update(
+    loss_fn: LossFn, optimizer: optax.GradientTransformation, *, strict: bool = True
+) -> UpdateFn:
     r"""Build the pure update step of a loss function and an optimizer.
 
     .. math:: (p, s, o, r, t) \mapsto (p + \Delta p,\; s',\; o',\; r',\; t + 1)
@@ -29,6 +35,8 @@ def make_update(loss_fn: LossFn, optimizer: optax.GradientTransformation) -> Upd
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, the loss a
         float scalar and a mean over the examples, the metrics a dict of scalars.
       optimizer: an optax optimizer.
+      strict: whether the state that ``loss_fn`` returns must pass :func:`check_state` with
+        ``is_training=True``. False for a model whose normalization is frozen.
 
     Returns:
       ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``. The metrics
@@ -36,17 +44,19 @@ def make_update(loss_fn: LossFn, optimizer: optax.GradientTransformation) -> Upd
 
     Raises:
       LossFunctionError: at the first call, if ``loss_fn`` returns anything else.
+      DeviceStackedError: at the first call, if the train state has a device axis.
+      HaikuStateError: at the first call, what :func:`check_state` finds in the returned state.
 
     Example:
-      >>> import haiku as hk, jax, jax.numpy as jnp, optax
-      >>> from haiku_state import LinearRegression, init_train_state, make_update
-      >>> model = hk.transform_with_state(lambda x: LinearRegression()(x, is_training=True))
+      >>> import jax, jax.numpy as jnp, optax
+      >>> from haiku_state import LinearRegression, init_train_state, make_update, pure_pair
+      >>> model = pure_pair(LinearRegression)
       >>> def loss_fn(params, state, rng, batch):
-      ...     prediction, state = model.apply(params, state, rng, batch["inputs"])
+      ...     prediction, state = model.apply(params, state, rng, batch["inputs"], True)
       ...     return jnp.mean((prediction - batch["targets"]) ** 2), (state, {})
       >>> batch = {"inputs": jnp.array([[0.0], [1.0]]), "targets": jnp.array([1.0, 3.0])}
       >>> train_state = init_train_state(
-      ...     model.init, optax.sgd(0.1), jax.random.key(0), batch["inputs"])
+      ...     model.init, optax.sgd(0.1), jax.random.key(0), batch["inputs"], True)
       >>> update = make_update(loss_fn, optax.sgd(0.1))
       >>> train_state, metrics = update(train_state, batch)
       >>> print(metrics["loss"], train_state.step)
@@ -56,12 +66,13 @@ def make_update(loss_fn: LossFn, optimizer: optax.GradientTransformation) -> Upd
       Haiku's documentation, `Training a model
       <https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html>`__.
     """
-    grad_fn = jax.value_and_grad(_checked(loss_fn), has_aux=True)
+    grad_fn = jax.value_and_grad(_checked(loss_fn, strict), has_aux=True)
 
     def update(
         train_state: TrainState, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[TrainState, Metrics]:
         params, state, opt_state, rng, step = train_state
+        _expect_one_replica(step)
         rng, step_rng = jax.random.split(rng)
         if axis_name is not None:
             step_rng = jax.random.fold_in(step_rng, jax.lax.axis_index(axis_name))
@@ -88,6 +99,10 @@ def jit_update(update: UpdateFn) -> CompiledUpdateFn:
     Returns:
       ``update(train_state, batch) -> (train_state, metrics)``, compiled once per batch shape.
 
+    Raises:
+      DonatedBufferError: at a call, if an earlier one has consumed the train state.
+      SharedBufferError: at a call, if two leaves of the train state are one array.
+
     Example:
       >>> import jax.numpy as jnp
       >>> from haiku_state import jit_update
@@ -101,13 +116,15 @@ def jit_update(update: UpdateFn) -> CompiledUpdateFn:
       JAX's documentation, `Buffer donation
       <https://docs.jax.dev/en/latest/buffer_donation.html>`__.
     """
-    return cast(CompiledUpdateFn, jax.jit(update, donate_argnums=0))
+    return cast(CompiledUpdateFn, named_buffers(jax.jit(update, donate_argnums=0)))
 
 
 def pmap_update(
     update: UpdateFn,
     axis_name: str = "devices",
     devices: Sequence[jax.Device] | None = None,
+    *,
+    strict: bool = True,
 ) -> CompiledUpdateFn:
     """Run an update step on many devices, each with its part of the batch.
 
@@ -119,6 +136,7 @@ def pmap_update(
       update: what :func:`make_update` gave.
       axis_name: the name of the device axis.
       devices: the devices to run on; all of this process by default.
+      strict: whether to compare the replicas after the first call, which they must leave equal.
 
     Returns:
       ``update(train_state, batch) -> (train_state, metrics)``. Train state and batch have a
@@ -127,6 +145,8 @@ def pmap_update(
 
     Raises:
       DeviceAxisError: at a call, if the leading device axis is missing or of another length.
+      ReplicaMismatchError: at the first call, if the replicas have drifted apart.
+      DonatedBufferError: at a call, if an earlier one has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -153,13 +173,35 @@ def pmap_update(
         donate_argnums=0,
     )
 
+    run = named_buffers(mapped)
+    unchecked = [strict]
+
     @functools.wraps(update)
-    def checked(train_state: TrainState, batch: Batch) -> tuple[TrainState, Metrics]:
+    def update_replicas(train_state: TrainState, batch: Batch) -> tuple[TrainState, Metrics]:
         _check_device_axis(train_state, num_devices, "train_state", "replicate(train_state)")
         _check_device_axis(batch, num_devices, "batch", f"split_batch(batch, {num_devices})")
-        return cast(tuple[TrainState, Metrics], mapped(train_state, batch))
+        if not unchecked[0]:
+            return run(train_state, batch)
+        # with a copy, so that the caller's train state outlives an error
+        copy = jax.pmap(lambda tree: jax.tree.map(jnp.copy, tree), axis_name, devices=devices)
+        result = run(copy(train_state), batch)
+        assert_replicas_equal(result[0], axis_name=axis_name)
+        unchecked[0] = False
+        delete(train_state)
+        return result
 
-    return cast(CompiledUpdateFn, checked)
+    return cast(CompiledUpdateFn, update_replicas)
+
+
+def _expect_one_replica(step: Any) -> None:
+    if jnp.ndim(step):
+        raise DeviceStackedError(
+            path="train_state.step",
+            shape=jnp.shape(step),
+            expected=(),
+            wrong="jit_update(update)(train_state, batch)",
+            right="jit_update(update)(unreplicate(train_state), batch)",
+        )
 
 
 def _check_device_axis(tree: Any, num_devices: int, name: str, right: str) -> None:
@@ -168,28 +210,32 @@ def _check_device_axis(tree: Any, num_devices: int, name: str, right: str) -> No
         shape = jnp.shape(leaf)
         if shape[:1] != (num_devices,):
             raise DeviceAxisError(
-                f"{name}{jax.tree_util.keystr(path)} has shape {shape}, "
-                f"without a leading axis of {num_devices} devices.",
-                "pmap_update(update)(train_state, batch)",
-                f"{name} = {right}",
-                "pmap gives entry i of the leading axis to device i",
+                path=f"{name}{jax.tree_util.keystr(path)}",
+                shape=shape,
+                devices=num_devices,
+                wrong="pmap_update(update)(train_state, batch)",
+                right=f"{name} = {right}",
             )
 
 
-def _checked(loss_fn: LossFn) -> LossFn:
+def _checked(loss_fn: LossFn, strict: bool) -> LossFn:
     """Say at trace time what a loss function returned instead of what it should."""
 
     @functools.wraps(loss_fn)
     def checked(params, state, rng, batch):  # type: ignore[no-untyped-def]
-        match loss_fn(params, state, rng, batch):
-            case (loss, (new_state, dict() as metrics)) if jnp.shape(loss) == ():
+        with named_errors(params=params, state=state, batch=batch):
+            result = loss_fn(params, state, rng, batch)
+        match result:
+            case (loss, (new_state, dict() as metrics)) if _is_loss(loss):
+                if strict:
+                    check_state(state, new_state, is_training=True)
                 return loss, (new_state, metrics)
-            case result:
-                raise LossFunctionError(
-                    f"loss_fn returned {jax.tree.map(jnp.shape, result)} (shapes).",
-                    "return loss, state",
-                    'return loss, (state, {"accuracy": accuracy})',
-                    "the gradient needs one scalar loss; the new state and the metrics ride along",
-                )
+        # the descriptions stand for arrays, so they lose their quotes
+        returned = re.sub(r"'(\w+(\[[\d,]*\])?)'(?!:)", r"\1", str(jax.tree.map(describe, result)))
+        raise LossFunctionError(returned=returned)
 
     return cast(LossFn, checked)
+
+
+def _is_loss(loss: Any) -> bool:
+    return jnp.shape(loss) == () and bool(jnp.issubdtype(jnp.result_type(loss), jnp.floating))

@@ -1,10 +1,11 @@
-"""Eight CPU devices, and JAX at its strictest, before any test module is imported."""
+"""Eight CPU devices, English texts, JAX at its strictest, before any test module is imported."""
 
 import os
 import sys
 from types import ModuleType
 
 os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["HAIKU_STATE_LANG"] = "en"
 _flags = os.environ.get("XLA_FLAGS", "")
 os.environ["XLA_FLAGS"] = f"{_flags} --xla_force_host_platform_device_count=8".strip()
 

@@ -121,7 +121,8 @@ def test_a_batch_size_that_does_not_fit_is_refused_at_the_call(batch_size, right
         f"a batch of {batch_size} rows cannot be cut from 10 rows.\n"
         f"  wrong: batches(data, {batch_size})\n"
         f"  right: batches(data, {right})\n"
-        "  why:   an epoch needs at least one whole batch"
+        "  why:   an epoch needs at least one whole batch\n"
+        "  more:  docs/api/data.rst"
     )
 
 
@@ -130,10 +131,11 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     with pytest.raises(MissingExtraError) as caught:
         hs.load_digits()
     assert str(caught.value) == (
-        "the data comes from scikit-learn, which is not installed.\n"
+        "scikit-learn is not installed.\n"
         "  wrong: pip install haiku-state\n"
         '  right: pip install "haiku-state[data]"\n'
-        "  why:   the core of the package does without it"
+        "  why:   the core of the package does without it\n"
+        "  more:  README.md"
     )
 
 
@@ -144,5 +146,6 @@ def test_an_unknown_rule_for_the_last_batch_is_refused():
         "remainder='typo' is not one of 'drop', 'keep', 'pad'.\n"
         "  wrong: batches(data, 2, remainder='typo')\n"
         '  right: batches(data, 2, remainder="drop")\n'
-        "  why:   the last rows would be treated in a way that nobody chose"
+        "  why:   the last rows would be treated in a way that nobody chose\n"
+        "  more:  docs/api/data.rst"
     )

@@ -1,41 +1,136 @@
+"""Every error class: its bases, its texts in both languages, and that it travels."""
+
 import inspect
 import pickle
+import re
+from pathlib import Path
 
 import pytest
 
 from haiku_state import errors
 
-BUILT_IN = {
-    errors.ModuleArgumentError: ValueError,
-    errors.UnboundAxisError: NameError,
-    errors.LossFunctionError: TypeError,
-    errors.BatchSizeError: ValueError,
-    errors.BatchRuleError: ValueError,
-    errors.DeviceCountError: ValueError,
-    errors.DeviceAxisError: ValueError,
-    errors.ReplicaMismatchError: ValueError,
-    errors.MissingExtraError: ImportError,
+ROOT = Path(__file__).parents[1]
+PATH = "state['counter']['count']"
+STACKED = {"path": PATH, "shape": (4,), "expected": (), "wrong": "f(1)", "right": "f(2)"}
+PAIR_ARGUMENT = {"argument": "rng", "given": "float32[8,3]", "expected": "a key"}
+
+# the built-in that users would catch, and values for the texts
+ERRORS = {
+    errors.ModuleArgumentError: (ValueError, {"name": "A", "given": "b", "against": "c=1"}),
+    errors.ModuleRangeError: (
+        ValueError,
+        {"module": "A", "argument": "b", "value": 2, "range": "[0, 1)", "fitting": 0.9},
+    ),
+    errors.UnboundAxisError: (NameError, {"axis": "devices"}),
+    errors.TracedFlagError: (TypeError, {"name": "is_training"}),
+    errors.UninitializedStateError: (ValueError, {"path": PATH}),
+    errors.ModuleFactoryError: (TypeError, {"given": "3"}),
+    errors.ModuleOutputError: (TypeError, {"module": "Counter"}),
+    errors.ModuleClassError: (TypeError, {}),
+    errors.StatelessTransformError: (ValueError, {}),
+    errors.InitResultError: (TypeError, {"returned": "dict"}),
+    errors.OutsideTransformError: (ValueError, {"module": "Counter"}),
+    errors.PairArgumentError: (TypeError, {**PAIR_ARGUMENT, "wrong": "f(1)", "right": "f(2)"}),
+    errors.MissingKeyError: (ValueError, {}),
+    errors.UninitializedParameterError: (ValueError, {"path": "params['linear']['w']"}),
+    errors.StateStructureError: (ValueError, {"changes": "\n    - a"}),
+    errors.StateShapeError: (ValueError, {"changes": "\n    a: float32[2] -> float32[3]"}),
+    errors.StateDtypeError: (TypeError, {"changes": "\n    a: int32[] -> float32[]"}),
+    errors.WeakTypeError: (TypeError, {"changes": "\n    a: float32[] -> weak float32[]"}),
+    errors.LeakedTracerError: (TypeError, {"paths": f"\n    {PATH}"}),
+    errors.DeviceStackedError: (ValueError, STACKED),
+    errors.CounterStoppedError: (ValueError, {"paths": f"\n    {PATH}"}),
+    errors.CounterAdvancedError: (ValueError, {"paths": f"\n    {PATH}"}),
+    errors.LossFunctionError: (TypeError, {"returned": "float32[]"}),
+    errors.DonatedBufferError: (RuntimeError, {"path": "train_state.step"}),
+    errors.SharedBufferError: (ValueError, {"paths": "\n    a\n    b"}),
+    errors.BatchSizeError: (ValueError, {"batch_size": 64, "rows": 40, "fitting": 32}),
+    errors.BatchDivisionError: (ValueError, {"rows": 30, "devices": 4, "fitting": 28}),
+    errors.BatchRuleError: (
+        ValueError,
+        {"remainder": "none", "known": "'drop', 'keep'", "batch_size": 8},
+    ),
+    errors.DeviceCountError: (ValueError, {"wanted": 16, "started": 8}),
+    errors.DeviceAxisError: (
+        ValueError,
+        {"path": "batch['x']", "shape": (8,), "devices": 4, "wrong": "f(1)", "right": "f(2)"},
+    ),
+    errors.ReplicaMismatchError: (ValueError, {"paths": "\n    a by 1", "axis": "devices"}),
+    errors.MissingExtraError: (ImportError, {"library": "scikit-learn", "extra": "data"}),
+    errors.PlainClassError: (TypeError, {"given": "Linear"}),
+    errors.MethodNameError: (AttributeError, {"name": "a", "cls": "A", "methods": "step, read"}),
+    errors.AttributeKindError: (TypeError, {"path": "state.log", "kind": "file", "name": "log"}),
+    errors.SharedAttributeError: (ValueError, {"first": "state.a", "second": "state.b"}),
+    errors.ReturnsSelfError: (TypeError, {"method": "A.add", "kind": "A"}),
+    errors.StaticAttributeError: (
+        TypeError,
+        {"method": "A.add", "changes": "\n    state.phase: 'cold' -> 'warm'"},
+    ),
+    errors.ClassStateError: (TypeError, {"method": "A.add", "cls": "A", "name": "count"}),
+    errors.ArrayMismatchError: (ValueError, {"differences": "\n    - params['linear']['w']"}),
+    errors.ArrayFileError: (ValueError, {"where": "a.npz", "found": "dict", "expected": "array"}),
 }
+SHAPES = {
+    "en": r"(.+\n){1,3}  wrong: .+\n  right: .+\n  why:   .+\n  more:  .+",
+    "zh": r"(.+\n){1,3}  错误：.+\n  正确：.+\n  原因：.+\n  详见：.+",
+}
+each_error = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
+
+
+def raised(error):
+    _, values = ERRORS[error]
+    return error(**values)
 
 
 def test_the_table_has_every_error():
     classes = {value for value in vars(errors).values() if inspect.isclass(value)}
-    assert classes == {errors.HaikuStateError, *BUILT_IN}
+    assert classes == {errors.HaikuStateError, *ERRORS}
 
 
-@pytest.mark.parametrize(("error", "built_in"), BUILT_IN.items())
-def test_an_error_is_caught_by_its_base_and_by_the_built_in(error, built_in):
-    assert issubclass(error, errors.HaikuStateError)
-    with pytest.raises(built_in) as caught:
-        raise error("what happened.", "f(1)", "f(2)", "one is odd")
-    assert str(caught.value) == (
-        "what happened.\n  wrong: f(1)\n  right: f(2)\n  why:   one is odd"
-    )
-    assert caught.value.what == "what happened."
+@each_error
+def test_an_error_is_caught_by_its_base_and_by_the_built_in(error):
+    built_in, _ = ERRORS[error]
+    for caught in (errors.HaikuStateError, built_in):
+        with pytest.raises(caught):
+            raise raised(error)
 
 
-@pytest.mark.parametrize("error", BUILT_IN)
+@each_error
+@pytest.mark.parametrize("language", SHAPES)
+def test_a_text_has_five_parts_and_no_placeholder_left(error, language, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_LANG", language)
+    text = str(raised(error))
+    assert re.fullmatch(SHAPES[language], text), text
+    assert not re.search(r"\{\w+(![rs])?\}", text), text
+    assert text.startswith(raised(error).what)
+
+
+@each_error
+def test_wrong_and_right_line_differ_and_are_the_same_in_chinese(error, monkeypatch):
+    english = [line.split(" ", 3)[-1].strip() for line in str(raised(error)).splitlines()[-4:-2]]
+    monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
+    chinese = [line.split("：", 1)[-1] for line in str(raised(error)).splitlines()[-4:-2]]
+    assert english == chinese
+    assert english[0] != english[1]
+
+
+@each_error
+def test_the_page_to_read_more_on_is_there(error):
+    assert (ROOT / error.MORE).is_file()
+
+
+@each_error
 def test_an_error_survives_pickling(error):
-    raised = error("what happened.", "f(1)", "f(2)", "one is odd")
-    again = pickle.loads(pickle.dumps(raised))
-    assert (type(again), str(again), again.what) == (error, str(raised), raised.what)
+    first = raised(error)
+    again = pickle.loads(pickle.dumps(first))
+    assert (type(again), str(again), again.what, again.values) == (
+        error,
+        str(first),
+        first.what,
+        first.values,
+    )
+
+
+def test_a_missing_value_is_noticed_where_the_error_is_raised():
+    with pytest.raises(KeyError, match="rows"):
+        errors.BatchSizeError(batch_size=64)

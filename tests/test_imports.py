@@ -13,8 +13,8 @@ SOURCES = {
     for path in sorted(PACKAGE.rglob("*.py"))
 }
 
-LEAVES = {"typing.py", "compat.py", "errors.py"}
-MODULES_MAY = {"haiku", "jax", "numpy", "math", "collections"}
+LEAVES = {"typing.py", "compat.py", "language.py"}
+MODULES_MAY = {"haiku", "jax", "numpy", "math", "collections", "typing"}
 MODULES_MAY_OF_OURS = {"haiku_state.errors", "haiku_state.typing", "haiku_state.modules"}
 ON_TOP = {"__main__.py", "train.py"}
 ON_TOP_MAY_OF_OURS = {
@@ -91,6 +91,9 @@ def violations(name, source):
     ours = {module for module in modules if module.split(".")[0] == "haiku_state"}
     if name in LEAVES:
         yield from (f"a leaf imports {module}" for module in ours)
+    if name.startswith("errors/"):
+        others = {m for m in ours if not m.startswith(("haiku_state.errors", "haiku_state.lang"))}
+        yield from (f"errors import {module}" for module in others)
     if name.startswith("modules/"):
         others = {module for module in modules - ours if module.split(".")[0] not in MODULES_MAY}
         others |= {m for m in ours if ".".join(m.split(".")[:2]) not in MODULES_MAY_OF_OURS}
@@ -137,7 +140,8 @@ def test_the_rules_hold(name):
 
 PLANTED = [
     ("typing.py", "from haiku_state.errors import HaikuStateError", "a leaf imports"),
-    ("errors.py", "import haiku_state.typing", "a leaf imports"),
+    ("language.py", "import haiku_state.typing", "a leaf imports"),
+    ("errors/state.py", "import haiku_state.typing", "errors import haiku_state.typing"),
     ("compat.py", "from haiku_state import typing", "a leaf imports"),
     ("modules/counter.py", "import optax", "a module imports optax"),
     ("modules/counter.py", "import time", "a module imports time"),

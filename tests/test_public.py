@@ -7,6 +7,7 @@ import pytest
 import haiku_state as hs
 
 PACKAGE = Path(hs.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -46,3 +47,9 @@ def test_every_public_name_has_a_line_of_its_own():
 
 def test_the_package_is_typed():
     assert (PACKAGE / "py.typed").is_file()
+
+
+def test_every_error_stands_on_its_page():
+    page = (DOCS / "api/errors.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"autoexception:: (\w+)", page)
+    assert sorted(listed) == sorted(name for name in vars(hs.errors) if name.endswith("Error"))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import haiku_state as hs
-from haiku_state.errors import BatchSizeError, ReplicaMismatchError
+from haiku_state.errors import BatchDivisionError, ReplicaMismatchError
 
 FOUR = jax.devices()[:4]
 TREE = {"w": jnp.arange(6.0).reshape(2, 3), "n": jnp.int32(7), "key": jax.random.key(3)}
@@ -66,13 +66,14 @@ def test_split_batch_gives_the_rows_out_in_order():
 
 @pytest.mark.parametrize(("rows", "right"), [(6, 4), (3, 4), (9, 8)])
 def test_a_batch_that_the_devices_do_not_divide_is_refused(rows, right):
-    with pytest.raises(BatchSizeError) as caught:
+    with pytest.raises(BatchDivisionError) as caught:
         hs.split_batch({"x": np.zeros((rows, 2))}, 4)
     assert str(caught.value) == (
         f"a batch of {rows} rows does not divide among 4 devices.\n"
-        f"  wrong: split_batch(batch, 4)  # {rows} rows\n"
+        f"  wrong: split_batch(batch, 4)\n"
         f"  right: batches(data, batch_size={right})\n"
-        "  why:   every device must get the same number of rows: they run one program"
+        "  why:   every device must get the same number of rows: they run one program\n"
+        "  more:  docs/update/pmapped_update.md"
     )
 
 
@@ -95,7 +96,8 @@ def test_each_leaf_that_drifted_is_named_with_how_far():
         "    ['count'] by 2\n"
         "  wrong: BatchNorm(True, True, 0.9)\n"
         '  right: BatchNorm(True, True, 0.9, cross_replica_axis="devices")\n'
-        "  why:   each device saw other rows, and nothing averaged what it computed from them"
+        "  why:   each device saw other rows, and nothing averaged what it computed from them\n"
+        "  more:  docs/update/pmapped_update.md"
     )
     with pytest.raises(ReplicaMismatchError, match=r"by 2\.5") as caught:
         hs.assert_replicas_equal(tree, atol=2)
@@ -172,6 +174,8 @@ except DeviceCountError as error:
     assert ran.stdout == (
         "9 devices were asked for, and JAX has started with 1.\n"
         "  wrong: jax.devices(); use_devices(9)\n"
-        "  right: use_devices(9), before the first computation\n"
-        "  why:   the number of CPU devices is fixed when JAX starts them\n"
+        "  right: use_devices(9); jax.devices()\n"
+        "  why:   the number of CPU devices is fixed when JAX starts them: ask before the first "
+        "computation\n"
+        "  more:  docs/update/pmapped_update.md\n"
     ), ran.stderr

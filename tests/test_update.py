@@ -7,7 +7,12 @@ import oracles
 import pytest
 
 import haiku_state as hs
-from haiku_state.errors import BatchSizeError, DeviceAxisError, LossFunctionError
+from haiku_state.errors import (
+    BatchDivisionError,
+    DeviceAxisError,
+    LossFunctionError,
+    ReplicaMismatchError,
+)
 
 FOUR = jax.devices()[:4]
 SGD = optax.sgd(0.1, momentum=0.9)
@@ -64,8 +69,8 @@ def run_jit(loss, pair, batches):
     return train_state, history
 
 
-def run_pmap(loss, pair, batches):
-    update = hs.pmap_update(hs.make_update(loss(pair), SGD), "devices", FOUR)
+def run_pmap(loss, pair, batches, strict=True):
+    update = hs.pmap_update(hs.make_update(loss(pair), SGD), "devices", FOUR, strict=strict)
     train_state = hs.replicate(start(pair, batches[0]["inputs"]), FOUR)
     history = []
     for batch in batches:
@@ -152,7 +157,12 @@ def test_five_steps_on_four_devices_are_five_steps_on_one():
 def test_without_the_axis_name_the_running_statistics_drift_apart():
     batches = batches_of(features=8)
     alone, _ = run_jit(squared_error, pair_of(hs.LinearRegression, True, 0.9), batches)
-    replicas, _ = run_pmap(squared_error, pair_of(hs.LinearRegression, True, 0.9), batches)
+    without = pair_of(hs.LinearRegression, True, 0.9)
+    with pytest.raises(
+        ReplicaMismatchError, match=r"\.state\['linear_regression/batch_norm/~/mean"
+    ):
+        run_pmap(squared_error, without, batches)
+    replicas, _ = run_pmap(squared_error, without, batches, strict=False)
     hs.assert_replicas_equal(replicas.params)
     spread = jax.tree.map(lambda leaf: np.ptp(np.asarray(leaf), 0).max(), replicas.state)
     assert max(jax.tree.leaves(spread)) > 1
@@ -230,7 +240,7 @@ def drawing_train_state():
 
 
 def test_each_device_and_each_step_draws_its_own_numbers_and_the_keys_stay_equal():
-    update = hs.pmap_update(hs.make_update(drawing_loss, SGD), devices=FOUR)
+    update = hs.pmap_update(hs.make_update(drawing_loss, SGD), devices=FOUR, strict=False)
     train_state, draws = hs.replicate(drawing_train_state(), FOUR), []
     for _ in range(3):
         train_state, metrics = update(train_state, {"x": jnp.ones((4, 2))})
@@ -254,24 +264,31 @@ def test_each_step_on_one_device_draws_its_own_numbers():
 
 
 WRONG_RESULTS = {
-    "the loss alone": (lambda loss, state: loss, "()"),
-    "no metrics": (lambda loss, state: (loss, state), "((), {'s': (2,)})"),
-    "flat": (lambda loss, state: (loss, state, {}), "((), {'s': (2,)}, {})"),
-    "metrics first": (lambda loss, state: ((state, {}), loss), "(({'s': (2,)}, {}), ())"),
+    "the loss alone": (lambda loss, state: loss, "float32[]"),
+    "no metrics": (lambda loss, state: (loss, state), "(float32[], {'s': float32[2]})"),
+    "flat": (lambda loss, state: (loss, state, {}), "(float32[], {'s': float32[2]}, {})"),
+    "metrics first": (
+        lambda loss, state: ((state, {}), loss),
+        "(({'s': float32[2]}, {}), float32[])",
+    ),
     "one loss per row": (
         lambda loss, state: (loss[None], (state, {})),
-        "((1,), ({'s': (2,)}, {}))",
+        "(float32[1], ({'s': float32[2]}, {}))",
+    ),
+    "an integer loss": (
+        lambda loss, state: (loss.astype(jnp.int32), (state, {})),
+        "(int32[], ({'s': float32[2]}, {}))",
     ),
     "metrics no dict": (
         lambda loss, state: (loss, (state, [loss])),
-        "((), ({'s': (2,)}, [()]))",
+        "(float32[], ({'s': float32[2]}, [float32[]]))",
     ),
 }
 
 
-@pytest.mark.parametrize(("give", "shapes"), WRONG_RESULTS.values(), ids=WRONG_RESULTS.keys())
+@pytest.mark.parametrize(("give", "returned"), WRONG_RESULTS.values(), ids=WRONG_RESULTS.keys())
 @pytest.mark.parametrize("wrap", [lambda update: update, hs.jit_update], ids=["eager", "jit"])
-def test_a_wrong_result_of_the_loss_function_is_named(wrap, give, shapes):
+def test_a_wrong_result_of_the_loss_function_is_named(wrap, give, returned):
     train_state = hs.init_train_state(
         lambda rng: ({"w": jnp.ones(())}, {"s": jnp.ones(2)}), SGD, jax.random.key(0)
     )
@@ -279,10 +296,12 @@ def test_a_wrong_result_of_the_loss_function_is_named(wrap, give, shapes):
     with pytest.raises(LossFunctionError) as caught:
         update(train_state, {})
     assert str(caught.value) == (
-        f"loss_fn returned {shapes} (shapes).\n"
+        f"loss_fn returned {returned} (dtypes and shapes).\n"
         "  wrong: return loss, state\n"
         '  right: return loss, (state, {"accuracy": accuracy})\n'
-        "  why:   the gradient needs one scalar loss; the new state and the metrics ride along"
+        "  why:   the gradient needs one scalar loss of a floating dtype; the new state and the "
+        "metrics ride along\n"
+        "  more:  docs/update/pmapped_update.md"
     )
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
 
@@ -292,7 +311,10 @@ def test_a_missing_device_axis_is_named_and_the_train_state_stays_usable(regress
     update = hs.pmap_update(hs.make_update(loss_fn, SGD), devices=FOUR)
     alone, parts = start(pair, batch["inputs"]), hs.split_batch(batch, 4)
     replicas = hs.replicate(start(pair, batch["inputs"]), FOUR)
-    why = "  why:   pmap gives entry i of the leading axis to device i"
+    why = (
+        "  why:   pmap gives entry i of the leading axis to device i\n"
+        "  more:  docs/update/pmapped_update.md"
+    )
 
     with pytest.raises(DeviceAxisError) as caught:
         update(alone, parts)
@@ -325,5 +347,5 @@ def test_all_devices_are_the_default(regression):
 
 
 def test_a_batch_that_the_devices_do_not_divide_is_refused():
-    with pytest.raises(BatchSizeError, match=r"^a batch of 30 rows does not divide among 4"):
+    with pytest.raises(BatchDivisionError, match=r"^a batch of 30 rows does not divide among 4"):
         hs.split_batch(batches_of(1, rows=30)[0], 4)

@@ -32,7 +32,7 @@ exclude_patterns = ["locale"]
 nitpicky = True
 # types of other libraries: their pages are linked from the prose, and the build asks no network
 nitpick_ignore_regex = [
-    ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|pathlib|typing)\..+"),
+    ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|os|pathlib|typing)\..+"),
     ("py:class", r"haiku_state\.replicas\.Tree"),
 ]
 

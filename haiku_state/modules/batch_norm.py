@@ -7,7 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ModuleArgumentError, UnboundAxisError
+from haiku_state.errors import (
+    DeviceStackedError,
+    ModuleArgumentError,
+    TracedFlagError,
+    UnboundAxisError,
+)
 from haiku_state.modules.moving_average import ExponentialMovingAverage
 
 
@@ -117,26 +122,31 @@ class BatchNorm(hk.Module):
         Raises:
           ModuleArgumentError: ``scale`` or ``offset`` is given although it is created.
           UnboundAxisError: ``cross_replica_axis`` is not bound; only ``init`` can do without.
+          TracedFlagError: ``is_training`` or ``test_local_stats`` is traced.
+          UninitializedStateError: ``init`` ran with ``is_training=False``.
+          DeviceStackedError: the running statistics of all devices came with a batch of one.
         """
+        is_training = _flag("is_training", is_training)
+        use_batch = is_training or _flag("test_local_stats", test_local_stats)
         _forbid(self.create_scale and scale is not None, "scale", "create_scale=True")
         _forbid(self.create_offset and offset is not None, "offset", "create_offset=True")
         dtype = np.promote_types(inputs.dtype, jnp.float32)
         channel = self.channel_index % inputs.ndim
         over = (i for i in range(inputs.ndim) if i != channel) if self.axis is None else self.axis
         axis = tuple(i % inputs.ndim for i in over)
+        shape = tuple(1 if i in axis else n for i, n in enumerate(inputs.shape))
         x = inputs.astype(dtype)
 
-        if is_training or test_local_stats:
+        if use_batch:
             mean = self._mean(x, axis)
             var = self._mean(jnp.square(x - mean), axis)
         else:
-            mean = self.mean_ema.average.astype(dtype)
-            var = self.var_ema.average.astype(dtype)
+            mean = _one_replica(self.mean_ema, shape).astype(dtype)
+            var = _one_replica(self.var_ema, shape).astype(dtype)
         if is_training:
             self.mean_ema(mean.astype(inputs.dtype))
             self.var_ema(var.astype(inputs.dtype))
 
-        shape = [1 if i in axis else n for i, n in enumerate(inputs.shape)]
         if self.create_scale:
             scale = hk.get_parameter("scale", shape, inputs.dtype, self.scale_init)
         if self.create_offset:
@@ -159,24 +169,32 @@ class BatchNorm(hk.Module):
         except NameError as error:
             if hk.running_init():  # names and shapes are the same without the other replicas
                 return mean
-            raise UnboundAxisError(
-                f"BatchNorm averages over the axis {self.cross_replica_axis!r}, "
-                "which is not bound here.",
-                "jax.jit(apply)(params, state, rng, inputs)",
-                f"jax.pmap(apply, axis_name={self.cross_replica_axis!r})(…)",
-                "cross_replica_axis names an axis that only pmap, vmap or shard_map can bind; "
-                "on one device leave it None: names and shapes are the same",
-            ) from error
+            raise UnboundAxisError(axis=self.cross_replica_axis) from error
+
+
+def _flag(name: str, value: bool) -> bool:
+    try:
+        return bool(value)
+    except jax.errors.TracerBoolConversionError as error:
+        raise TracedFlagError(name=name) from error
+
+
+def _one_replica(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Array:
+    average = ema.average
+    if average.shape[1:] == expected:
+        raise DeviceStackedError(
+            path=f"state[{ema.module_name!r}]['average']",
+            shape=average.shape,
+            expected=expected,
+            wrong="apply(params, state, rng, inputs)",
+            right="apply(unreplicate(params), unreplicate(state), rng, inputs)",
+        )
+    return average
 
 
 def _forbid(contradiction: bool, given: str, against: str) -> None:
     if contradiction:
-        raise ModuleArgumentError(
-            f"BatchNorm was given `{given}` together with `{against}`.",
-            f"{given}=…, {against}",
-            f"leave out `{given}`, or change `{against}`",
-            "one of the two would be ignored without a word",
-        )
+        raise ModuleArgumentError(name="BatchNorm", given=given, against=against)
 
 
 def _same_rank(value: jax.Array, like: jax.Array) -> jax.Array:

@@ -1,13 +1,15 @@
 """Two ways to average a stream: over all of it, and with the past fading."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ModuleArgumentError
+from haiku_state.errors import ModuleArgumentError, ModuleRangeError, UninitializedStateError
 
 
 class MovingAverage(hk.Module):
@@ -61,10 +63,15 @@ class ExponentialMovingAverage(hk.Module):
 
     Args:
       decay_rate: the weight :math:`d` of the past, in [0, 1).
+      zero_debias: whether to divide by :math:`1 - d^{\,t}`; without it the average is
+        :math:`h_t`.
+      warmup_length: for so many calls the average is the last value, and only then the past
+        begins to count; ``counter`` starts at minus this number. Needs ``zero_debias=False``.
       name: the module's name.
 
     Raises:
-      ModuleArgumentError: ``decay_rate`` is outside [0, 1).
+      ModuleRangeError: ``decay_rate`` is outside [0, 1), or ``warmup_length`` negative.
+      ModuleArgumentError: there are both a warm-up and the correction.
 
     Example:
       >>> import haiku as hk, jax.numpy as jnp
@@ -81,43 +88,86 @@ class ExponentialMovingAverage(hk.Module):
       Kingma and Ba, *Adam*, 2015, section 3, for the correction.
     """
 
-    def __init__(self, decay_rate: float, name: str | None = None) -> None:
+    def __init__(
+        self,
+        decay_rate: float,
+        zero_debias: bool = True,
+        warmup_length: int = 0,
+        name: str | None = None,
+    ) -> None:
         super().__init__(name=name)
-        if not 0.0 <= decay_rate < 1.0:
+        _expect(0.0 <= decay_rate < 1.0, "decay_rate", decay_rate, "[0, 1)", 0.99)
+        _expect(warmup_length >= 0, "warmup_length", warmup_length, "[0, ∞)", 0)
+        if zero_debias and warmup_length:
             raise ModuleArgumentError(
-                f"decay_rate is {decay_rate}, outside [0, 1).",
-                f"ExponentialMovingAverage({decay_rate})",
-                "ExponentialMovingAverage(0.99)",
-                "it is the weight of the past; at 1 nothing new would ever count",
+                name="ExponentialMovingAverage",
+                given="warmup_length",
+                against="zero_debias=True",
             )
         self.decay_rate = decay_rate
+        self.zero_debias = zero_debias
+        self.warmup_length = warmup_length
 
-    def __call__(self, value: jax.Array) -> jax.Array:
+    def initialize(self, shape: Sequence[int], dtype: Any = jnp.float32) -> None:
+        """Let the average be zeros until there is a first value.
+
+        Args:
+          shape: the shape of the values to come.
+          dtype: their dtype.
+        """
+        hk.get_state("hidden", shape, dtype, init=jnp.zeros)
+        hk.get_state("average", shape, dtype, init=jnp.zeros)
+
+    def __call__(self, value: jax.Array, update_stats: bool = True) -> jax.Array:
         """Add one value.
 
         Args:
           value: the next value, of any shape and a floating dtype.
+          update_stats: whether the state keeps the value; False only tells what the average
+            would be.
 
         Returns:
           The average so far, with the shape and dtype of ``value``.
         """
         value = jnp.asarray(value)
-        counter = hk.get_state("counter", (), jnp.int32, init=jnp.zeros) + 1
+        counter = hk.get_state("counter", (), jnp.int32, init=self._first_count) + 1
         hidden = hk.get_state("hidden", value.shape, value.dtype, init=jnp.zeros)
 
         dtype = np.promote_types(value.dtype, jnp.float32)
-        decay = np.asarray(self.decay_rate, dtype)
-        log_decay = math.log(decay) if decay > 0 else -math.inf
-        zero_debias = -jnp.expm1(counter.astype(dtype) * np.asarray(log_decay, dtype))
-        hidden = decay * hidden.astype(dtype) + (1 - decay) * value.astype(dtype)
-        average = (hidden / zero_debias).astype(value.dtype)
+        rate = np.asarray(self.decay_rate, dtype)
+        decay = jnp.where(counter > 0, rate, np.zeros_like(rate)) if self.warmup_length else rate
+        average: Any = decay * hidden.astype(dtype) + (1 - decay) * value.astype(dtype)
+        hidden = average.astype(value.dtype)
+        if self.zero_debias:
+            log_decay = math.log(rate) if rate > 0 else -math.inf
+            average = average / -jnp.expm1(counter.astype(dtype) * np.asarray(log_decay, dtype))
+        average = average.astype(value.dtype)
 
-        hk.set_state("counter", counter)
-        hk.set_state("hidden", hidden.astype(value.dtype))
-        hk.set_state("average", average)
+        if update_stats:
+            hk.set_state("counter", counter)
+            hk.set_state("hidden", hidden)
+            hk.set_state("average", average)
         return average
 
     @property
     def average(self) -> jax.Array:
         """The average so far, without a new value."""
-        return hk.get_state("average")
+        try:
+            return hk.get_state("average")
+        except ValueError as error:
+            path = f"state[{self.module_name!r}]['average']"
+            raise UninitializedStateError(path=path) from error
+
+    def _first_count(self, shape: Sequence[int], dtype: Any) -> jax.Array:
+        return jnp.full(shape, -self.warmup_length, dtype)
+
+
+def _expect(holds: bool, argument: str, value: float, valid: str, fitting: float) -> None:
+    if not holds:
+        raise ModuleRangeError(
+            module="ExponentialMovingAverage",
+            argument=argument,
+            value=value,
+            range=valid,
+            fitting=fitting,
+        )

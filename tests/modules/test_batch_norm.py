@@ -253,13 +253,14 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
     with pytest.raises(UnboundAxisError) as caught:
         pair.apply(params, state, None, x, True)
     assert str(caught.value) == (
-        "BatchNorm averages over the axis 'devices', which is not bound here.\n"
+        "a mean over the axis 'devices' was asked for where that axis is not bound.\n"
         "  wrong: jax.jit(apply)(params, state, rng, inputs)\n"
         "  right: jax.pmap(apply, axis_name='devices')(…)\n"
         "  why:   cross_replica_axis names an axis that only pmap, vmap or shard_map can bind; "
-        "on one device leave it None: names and shapes are the same"
+        "on one device leave it None: names and shapes are the same\n"
+        "  more:  docs/update/pmapped_update.md"
     )
-    with pytest.raises(UnboundAxisError, match=r"^BatchNorm averages over the axis 'devices'"):
+    with pytest.raises(UnboundAxisError, match=r"^a mean over the axis 'devices'"):
         jax.jit(lambda x: pair.apply(params, state, None, x, True))(x)
 
 
@@ -284,8 +285,10 @@ def test_arguments_that_contradict_each_other_are_refused(given):
     assert str(caught.value) == (
         f"BatchNorm was given `{given}` together with `{against}`.\n"
         f"  wrong: {given}=…, {against}\n"
-        f"  right: leave out `{given}`, or change `{against}`\n"
-        "  why:   one of the two would be ignored without a word"
+        f"  right: {against}\n"
+        "  why:   one of the two would be ignored without a word; leave it out, or change the "
+        "other\n"
+        "  more:  docs/api/modules.rst"
     )
     with pytest.raises(ValueError, match=r"Cannot|must"):
         pair_of(hk.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import haiku_state as hs
-from haiku_state.errors import ModuleArgumentError
+from haiku_state.errors import ModuleArgumentError, ModuleRangeError
 
 DECAYS = (0.0, 0.5, 0.9, 0.99, 0.999)
 SUM_AND_COUNT = hk.transform_with_state(lambda x: hs.MovingAverage()(x))
@@ -108,13 +108,14 @@ def test_average_is_the_last_one_without_a_new_value():
 @pytest.mark.parametrize("decay", [-0.1, 1.0, 1.5, float("nan")])
 def test_a_decay_rate_outside_the_unit_interval_is_refused(decay):
     pair = exponential(decay)
-    with pytest.raises(ModuleArgumentError) as caught:
+    with pytest.raises(ModuleRangeError) as caught:
         pair.init(None, jnp.float32(0))
     assert str(caught.value) == (
         f"decay_rate is {decay}, outside [0, 1).\n"
-        f"  wrong: ExponentialMovingAverage({decay})\n"
-        "  right: ExponentialMovingAverage(0.99)\n"
-        "  why:   it is the weight of the past; at 1 nothing new would ever count"
+        f"  wrong: ExponentialMovingAverage(decay_rate={decay})\n"
+        "  right: ExponentialMovingAverage(decay_rate=0.99)\n"
+        "  why:   outside this range the average would never change, or never settle\n"
+        "  more:  docs/api/modules.rst"
     )
 
 
@@ -138,3 +139,98 @@ def test_law_the_average_lies_between_the_least_and_the_greatest(pair, values):
     outputs, _ = averages(pair, values)
     slack = ROUNDING * max(map(abs, values)) + 1e-37
     assert min(values) - slack <= outputs[-1] <= max(values) + slack
+
+
+# the arguments that both take, besides the decay
+ARGUMENTS = {
+    "plain": {},
+    "no debias": {"zero_debias": False},
+    "warm-up": {"zero_debias": False, "warmup_length": 3},
+    "long warm-up": {"zero_debias": False, "warmup_length": 9},
+}
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.bfloat16])
+@pytest.mark.parametrize("arguments", ARGUMENTS.values(), ids=ARGUMENTS.keys())
+def test_each_argument_does_what_it_does_in_haiku(arguments, dtype):
+    ours = hk.transform_with_state(
+        lambda x, keep: hs.ExponentialMovingAverage(0.75, **arguments, name="ema")(x, keep)
+    )
+    theirs = hk.transform_with_state(
+        lambda x, keep: hk.ExponentialMovingAverage(0.75, **arguments, name="ema")(x, keep)
+    )
+    values = jnp.asarray(np.random.default_rng(3).normal(1, 2, (8, 5)), dtype)
+    if dtype == jnp.bfloat16 and "warmup_length" in arguments:
+        # a select of two dtypes: Haiku's own warm-up works in float32 only
+        with pytest.raises(TypeError, match="same dtypes"):
+            theirs.init(None, values[0], True)
+        ours.init(None, values[0], True)
+        return
+    tolerance = {"rtol": 4e-2, "atol": 4e-2} if dtype == jnp.bfloat16 else {"rtol": 1e-5}
+    (_, state), (_, their_state) = (pair.init(None, values[0], True) for pair in (ours, theirs))
+    for step, value in enumerate(values):
+        keep = step % 3 != 2
+        before = state
+        output, state = ours.apply({}, state, None, value, keep)
+        their_output, their_state = theirs.apply({}, their_state, None, value, keep)
+        assert output.dtype == their_output.dtype == dtype
+        for one, other in [
+            (output, their_output),
+            *((state["ema"][name], their_state["ema"][name]) for name in their_state["ema"]),
+        ]:
+            one, other = np.float64(one), np.float64(other)
+            np.testing.assert_allclose(one, other, **tolerance)
+        assert jax.tree.map(lambda x: (x.shape, x.dtype), state) == jax.tree.map(
+            lambda x: (x.shape, x.dtype), their_state
+        )
+        if not keep:
+            jax.tree.map(np.testing.assert_array_equal, state, before)
+
+
+def test_the_warm_up_follows_the_definition():
+    values = np.random.default_rng(4).normal(1, 2, 10)
+    pair = hk.transform_with_state(
+        lambda x: hs.ExponentialMovingAverage(0.9, zero_debias=False, warmup_length=3)(x)
+    )
+    outputs, state = averages(pair, values)
+    expected = values[2]
+    for step, value in enumerate(values):
+        expected = value if step < 3 else 0.9 * expected + 0.1 * value
+        np.testing.assert_allclose(outputs[step], expected, rtol=1e-6)
+    assert state["exponential_moving_average"]["counter"] == 7
+
+
+@pytest.mark.parametrize("module", [hs, hk], ids=["ours", "haiku's"])
+def test_initialize_makes_an_average_to_read_before_the_first_value(module):
+    def call(x):
+        ema = module.ExponentialMovingAverage(0.9)
+        ema.initialize((3,), jnp.float32)
+        return ema.average, ema(x)
+
+    pair = hk.transform_with_state(call)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        params, state = pair.init(None, jnp.ones(3))
+        (before, after), _ = pair.apply(params, state, None, jnp.ones(3))
+    assert list(before) == [0, 0, 0]
+    np.testing.assert_allclose(after, 1, rtol=1e-6)
+
+
+REFUSED = {
+    "both": ({"warmup_length": 3}, ModuleArgumentError, "together with `zero_debias=True`"),
+    "negative": (
+        {"warmup_length": -1, "zero_debias": False},
+        ModuleRangeError,
+        r"warmup_length is -1, outside \[0, ∞\)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "error", "what"), REFUSED.values(), ids=REFUSED.keys())
+def test_a_warm_up_that_makes_no_sense_is_refused_as_in_haiku(arguments, error, what):
+    for module, expected in ((hs, error), (hk, ValueError)):
+        pair = hk.transform_with_state(
+            lambda x, module=module: module.ExponentialMovingAverage(0.9, **arguments)(x)
+        )
+        with pytest.raises(expected, match=what if module is hs else "warm|Zero debias"):
+            pair.init(None, jnp.ones(3))

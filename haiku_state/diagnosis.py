@@ -1,0 +1,198 @@
+"""Which error of Haiku or JAX means what: the only place that knows their wording."""
+
+import contextlib
+import functools
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+
+from haiku_state.errors import (
+    DeviceStackedError,
+    DonatedBufferError,
+    HaikuStateError,
+    LeakedTracerError,
+    MissingKeyError,
+    ModuleClassError,
+    OutsideTransformError,
+    SharedBufferError,
+    StatelessTransformError,
+    TracedFlagError,
+    UnboundAxisError,
+    UninitializedParameterError,
+    UninitializedStateError,
+)
+from haiku_state.errors.base import as_lines
+
+Row = tuple[type[Exception], str, Callable[[re.Match[str]], HaikuStateError | None]]
+
+_FLAGS = "is_training|training|train|test_local_stats"
+
+
+@contextlib.contextmanager
+def named_errors(**trees: Any) -> Iterator[None]:
+    """Raise the named error in the place of the one that Haiku or JAX raises inside.
+
+    Args:
+      trees: the arguments of the call by name, to find the leaf in that an error is about.
+
+    Raises:
+      HaikuStateError: the named error, with the original one as its cause.
+
+    Example:
+      >>> from haiku_state.diagnosis import named_errors
+      >>> with named_errors():
+      ...     raise ValueError("If your transformed function uses hk.get_state …")
+      Traceback (most recent call last):
+        ...
+      haiku_state.errors.pairs.StatelessTransformError: the function keeps state, and hk.transform has no place for it.
+        wrong: hk.transform(f)
+        right: pure_pair(f)
+        why:   the pair of hk.transform neither takes nor returns state
+        more:  docs/haiku/pure_pair.md
+
+    References:
+      The wording of JAX 0.4.30 to 0.12 and of Haiku 0.0.13 to 0.0.17, each tested.
+    """  # noqa: E501
+    try:
+        yield
+    except HaikuStateError:
+        raise
+    except Exception as error:
+        if named := _diagnose(error, trees):
+            raise named from error
+        raise
+
+
+def named_buffers(update: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a compiled update, to name the errors about memory that only its call can find.
+
+    Args:
+      update: ``update(train_state, batch)``, which donates the train state.
+
+    Returns:
+      The same, with :class:`DonatedBufferError` and :class:`SharedBufferError`.
+    """
+
+    @functools.wraps(update)
+    def run(train_state: Any, batch: Any) -> Any:
+        try:
+            return update(train_state, batch)
+        except (RuntimeError, ValueError) as error:
+            if isinstance(error, HaikuStateError):
+                raise
+            if path := _deleted_leaf({"train_state": train_state, "batch": batch}):
+                raise DonatedBufferError(path=path) from error
+            if "same buffer twice" in str(error):
+                raise SharedBufferError(paths=as_lines(_one_array(train_state))) from error
+            raise
+
+    return run
+
+
+def delete(tree: Any) -> None:
+    """Give the memory of each array back, as donation does."""
+    for leaf in jax.tree.leaves(tree):
+        if isinstance(leaf, jax.Array):
+            leaf.delete()
+
+
+def _deleted_leaf(trees: dict[str, Any]) -> str | None:
+    for name, tree in trees.items():
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
+            concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+            if concrete and leaf.is_deleted():
+                return f"{name}{jax.tree_util.keystr(path)}"
+    return None
+
+
+def _one_array(train_state: Any) -> list[str]:
+    paths: dict[int, list[str]] = {}
+    for path, leaf in jax.tree_util.tree_leaves_with_path(train_state):
+        paths.setdefault(id(leaf), []).append(f"train_state{jax.tree_util.keystr(path)}")
+    return next((same for same in paths.values() if len(same) > 1), [])
+
+
+def _path(tree: str, match: re.Match[str]) -> str:
+    return f"{tree}[{match['module']!r}][{match['name']!r}]"
+
+
+def _stacked(match: re.Match[str]) -> HaikuStateError | None:
+    path, shape, expected = match["path"], _shape(match["shape"]), _shape(match["expected"])
+    if shape[1:] != expected:
+        return None
+    return DeviceStackedError(
+        path=path,
+        shape=shape,
+        expected=expected,
+        wrong="apply(params, state, rng, inputs)",
+        right="apply(unreplicate(params), unreplicate(state), rng, inputs)",
+    )
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", text)))
+
+
+_ROWS: list[Row] = [
+    (
+        ValueError,
+        r"If your transformed function uses `?hk\.(\{get,set\}|get)_state",
+        lambda match: StatelessTransformError(),
+    ),
+    (AttributeError, r"has no attribute 'startswith'", lambda match: ModuleClassError()),
+    (
+        ValueError,
+        r"No value for '(?P<name>.+?)' in '(?P<module>.+?)', perhaps set an init",
+        lambda match: UninitializedStateError(path=_path("state", match)),
+    ),
+    (
+        jax.errors.TracerBoolConversionError,
+        rf"the argument (\w+\[')?(?P<name>{_FLAGS})\b",
+        lambda match: TracedFlagError(name=match["name"]),
+    ),
+    (
+        ValueError,
+        r"Unable to retrieve parameter '(?P<name>.+?)' for module '(?P<module>.+?)'",
+        lambda match: UninitializedParameterError(path=_path("params", match)),
+    ),
+    (
+        ValueError,
+        r"`hk\.Module`s must be initialized inside an `hk\.transform`",
+        lambda match: OutsideTransformError(module="Counter"),
+    ),
+    (
+        ValueError,
+        r"must be used as part of an `hk\.transform`",
+        lambda match: OutsideTransformError(module="Counter"),
+    ),
+    (ValueError, r"You must pass a non-None PRNGKey", lambda match: MissingKeyError()),
+    (
+        NameError,
+        r"unbound axis name: (?P<axis>\w+)",
+        lambda match: UnboundAxisError(axis=match["axis"]),
+    ),
+    (
+        ValueError,
+        r"'(?P<path>.+?)' with retrieved shape \((?P<shape>.*?)\) does not match "
+        r"shape=[\[(](?P<expected>.*?)[\])]",
+        _stacked,
+    ),
+    (
+        jax.errors.UnexpectedTracerError,
+        r"with type (?P<type>[^ ]+)|inside a Haiku transformed function",
+        lambda match: LeakedTracerError(paths=as_lines([match["type"] or "state[…]"])),
+    ),
+]
+
+
+def _diagnose(error: Exception, trees: dict[str, Any]) -> HaikuStateError | None:
+    text = str(error)
+    may_be_gone = isinstance(error, RuntimeError | ValueError) and "deleted" in text
+    if may_be_gone and (path := _deleted_leaf(trees)):
+        return DonatedBufferError(path=path)
+    for kind, pattern, named in _ROWS:
+        if isinstance(error, kind) and (match := re.search(pattern, text)):
+            return named(match)
+    return None
