@@ -66,7 +66,9 @@ def test_a_function_may_get_its_first_arguments_here():
     params, state = pair.init(jax.random.key(0), X)
     linear = jax.tree.map(np.asarray, params["linear"])
     expected = 2 * (np.asarray(X) @ linear["w"]) + 1
-    np.testing.assert_allclose(pair.apply(params, state, None, X)[0], expected, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        pair.apply(params, state, None, X)[0], expected, rtol=1e-6, atol=1e-6
+    )
     same = hs.pure_pair(functools.partial(scaled, 2.0, shift=1.0))
     assert_equal(same.apply(params, state, None, X), pair.apply(params, state, None, X))
 

@@ -23,8 +23,11 @@ def lines(language):
     return [line for block in blocks(ENGLISH, language) for line in block.splitlines()]
 
 
-def run(command, cwd):
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def run(command, cwd, language="en"):
+    environment = {**os.environ, "HAIKU_STATE_LANG": language, "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -48,9 +51,16 @@ def test_links_lead_somewhere(text):
 
 
 def test_the_example(tmp_path):
-    (example,) = blocks(ENGLISH, "python")
+    example, _ = blocks(ENGLISH, "python")
     assert len(example.splitlines()) <= 11
     assert run([sys.executable, "-c", example], tmp_path).split() == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize(("text", "language"), [(ENGLISH, "en"), (CHINESE, "zh")])
+def test_the_error_is_printed_as_shown(text, language, tmp_path):
+    _, example = blocks(text, "python")
+    (shown,) = blocks(text, "text")
+    assert run([sys.executable, "-c", example], tmp_path, language) == shown
 
 
 def test_the_train_command(tmp_path):

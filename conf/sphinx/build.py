@@ -8,6 +8,7 @@ python conf/sphinx/build.py --compare           what the second language costs
 import argparse
 import gc
 import json
+import os
 import shutil
 import statistics
 import sys
@@ -38,6 +39,7 @@ def main() -> int:
     modes.add_argument("--update-catalogs", action="store_true", help="for the translator")
     modes.add_argument("--compare", action="store_true", help="time both languages against English")
     options = parser.parse_args()
+    os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
     import haiku_state  # noqa: F401  once, before processes are forked from this one
 
     if options.update_catalogs:

@@ -130,13 +130,16 @@ def test_a_checkpoint_moves_between_haiku_and_here(maker, user):
 
 
 def test_local_stats_normalize_by_the_batch_and_leave_the_state():
-    pair = pair_of(hs.BatchNorm)
+    pair, theirs = pair_of(hs.BatchNorm), pair_of(hk.BatchNorm)
     params, state = trained(pair, (16, 3))
     x = inputs_of((16, 3), 9)
     output, after = pair.apply(params, state, None, x, False, True)
     jax.tree.map(np.testing.assert_array_equal, after, state)
     expected, _, _ = oracles.batch_norm(x, (0,), **affine(params))
     np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+    their_output, their_state = theirs.apply(params, state, None, x, False, True)
+    np.testing.assert_allclose(output, their_output, rtol=1e-5, atol=1e-5)
+    assert_trees_close(after, their_state, rtol=0)
 
 
 @pytest.mark.parametrize("is_training", [True, False])
