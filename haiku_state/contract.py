@@ -30,14 +30,14 @@ _AVERAGE = {"counter", "hidden", "average"}
 def check_state(before: Any, after: Any, is_training: bool | None = None) -> None:
     r"""Check that a returned state can take the place of the one that was passed in.
 
-    .. math:: \operatorname{type}(s_{t+1}) = \operatorname{type}(s_t) \quad
-       \text{structure, shapes, dtypes, weak types}
+    .. math:: \operatorname{type}(s_{t+1}) = \operatorname{type}(s_t)
 
-    Besides, no leaf may be a tracer of a transformation that has ended, and none may have a
-    device axis that the other lacks. The counters of the exponential moving averages in the state
-    (those of :class:`BatchNorm` and of ``hk.BatchNorm``) must be scalars; they must have changed
-    in training, and not in evaluation. Only types are looked at, and whether a leaf is the same
-    object: a compiled step pays nothing.
+    The type of a state is its structure, and the shape, dtype and weak type of each leaf. Besides,
+    no leaf may be a tracer of a transformation that has ended, and none may have a device axis that
+    the other lacks. The counters of the exponential moving averages in the state (those of
+    :class:`BatchNorm` and of ``hk.BatchNorm``) must be scalars; they must have changed in training,
+    and not in evaluation. Only types are looked at, and whether a leaf is the same object: a
+    compiled step pays nothing.
 
     Args:
       before: the state that was passed in, a PyTree of arrays.

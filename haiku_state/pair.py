@@ -44,8 +44,9 @@ class PurePair(NamedTuple):
 def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PurePair:
     r"""Make a pure pair of a module class, or of a function that uses modules.
 
-    .. math:: f(x) \quad\longrightarrow\quad
-       \mathrm{init}(r, x) = (p, s), \qquad \mathrm{apply}(p, s, r, x) = (f(x), s')
+    .. math::
+       f \quad\longmapsto\quad &\mathrm{init}(r, x) = (p, s) \\
+       &\mathrm{apply}(p, s, r, x) = (f(x), s')
 
     It is ``hk.transform_with_state`` with three things more. A class may be given as it is. What
     newcomers run into ends in a named error, with the one of Haiku or JAX as its cause. And the

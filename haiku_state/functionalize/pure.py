@@ -31,8 +31,9 @@ from haiku_state.functionalize.kinds import is_plain
 def functionalize(cls: type, *methods: str) -> Any:
     r"""Turn a class whose methods change their instance into pure functions.
 
-    .. math:: \text{method}(\text{self}, x) \to y
-       \quad\text{becomes}\quad \text{apply}(s_t, x) \to (y, s_{t+1})
+    .. math::
+       &\mathrm{method}(\mathrm{self}, x) \to y \\
+       \longmapsto\quad &\mathrm{apply}(s_t, x) \to (y, s_{t+1})
 
     The state is a PyTree of the instance's attributes. Each call makes an instance of it, runs the
     method on that, and gathers its attributes again; the class itself and its other instances stay
