@@ -39,6 +39,9 @@ def check_state(before: Any, after: Any, is_training: bool | None = None) -> Non
     and not in evaluation. Only types are looked at, and whether a leaf is the same object: a
     compiled step pays nothing.
 
+    Where a function is being traced, a counter that came back from another compiled function may
+    look changed although it is not: check that inner function instead.
+
     Args:
       before: the state that was passed in, a PyTree of arrays.
       after: the state that was returned.

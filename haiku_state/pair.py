@@ -45,7 +45,7 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PureP
     r"""Make a pure pair of a module class, or of a function that uses modules.
 
     .. math::
-       f \quad\longmapsto\quad &\mathrm{init}(r, x) = (p, s) \\
+       f \mapsto\ &\mathrm{init}(r, x) = (p, s) \\
        &\mathrm{apply}(p, s, r, x) = (f(x), s')
 
     It is ``hk.transform_with_state`` with three things more. A class may be given as it is. What
