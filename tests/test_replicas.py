@@ -123,6 +123,14 @@ def test_every_dtype_can_drift(leaf):
         hs.assert_replicas_equal({"x": leaf})
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_replicas_that_hold_the_same_nan_or_infinity_are_equal(value):
+    same = jnp.array([[1.0, value]] * 3)
+    hs.assert_replicas_equal({"x": same})
+    with pytest.raises(ReplicaMismatchError):
+        hs.assert_replicas_equal({"x": same.at[1, 1].set(0.0)})
+
+
 def test_sync_state_takes_the_mean_and_keeps_counts_dtypes_and_placement():
     values = np.random.default_rng(0).normal(2, 3, (4, 5)).astype(np.float32)
     sharding = hs.replicate(jnp.zeros(5), FOUR).sharding
