@@ -177,7 +177,6 @@ class Module:
 # Layer 4, the transformations: a frame in, a call, a frame out.
 
 Pair = namedtuple("Pair", "init apply")
-Pair.__doc__ = "The two functions that stand for one."
 
 
 def transform_with_state(f: Callable[..., Any]) -> Pair:
