@@ -119,11 +119,11 @@ def _path(tree: str, match: re.Match[str]) -> str:
 
 
 def _stacked(match: re.Match[str]) -> HaikuStateError | None:
-    path, shape, expected = match["path"], _shape(match["shape"]), _shape(match["expected"])
+    shape, expected = _shape(match["shape"]), _shape(match["expected"])
     if shape[1:] != expected:
         return None
     return DeviceStackedError(
-        path=path,
+        path=_path("params", match),
         shape=shape,
         expected=expected,
         wrong="apply(params, state, rng, inputs)",
@@ -175,8 +175,8 @@ _ROWS: list[Row] = [
     ),
     (
         ValueError,
-        r"'(?P<path>.+?)' with retrieved shape \((?P<shape>.*?)\) does not match "
-        r"shape=[\[(](?P<expected>.*?)[\])]",
+        r"'(?P<module>[^']+)/(?P<name>[^'/]+)' with retrieved shape \((?P<shape>.*?)\) "
+        r"does not match shape=[\[(](?P<expected>.*?)[\])]",
         _stacked,
     ),
     (

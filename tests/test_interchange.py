@@ -270,3 +270,14 @@ def test_law_what_was_saved_is_what_is_loaded(tmp_path_factory, params, state):
     path = tmp_path_factory.mktemp("law") / "model.npz"
     hs.save_numpy(path, hs.to_numpy(params, state))
     assert_equal(hs.from_numpy(hs.load_numpy(path), params, state), (params, state))
+
+
+def test_bfloat16_is_stored_as_its_bits(tmp_path):
+    values = jnp.array([1.0, -2.5, 3e38], jnp.bfloat16)
+    hs.save_numpy(tmp_path / "model.npz", hs.to_numpy({"a": {"w": values}}, {}))
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as file:
+        stored = file["params:a:w:bfloat16"]
+    # bfloat16 is the upper half of float32
+    assert stored.dtype == np.uint16
+    upper = np.asarray(values.astype(jnp.float32)).view(np.uint32) >> np.uint32(16)
+    assert stored.tolist() == upper.tolist()

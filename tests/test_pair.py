@@ -130,6 +130,13 @@ def test_what_is_no_module_and_no_function_is_refused(given, shown):
     )
 
 
+def test_params_of_another_size_are_haikus_own_error():
+    params = {"linear": {"w": jnp.zeros((4, 3)), "b": jnp.zeros(3)}}
+    with pytest.raises(ValueError, match=r"retrieved shape \(4, 3\) does not match") as caught:
+        hs.pure_pair(hk.Linear, 2).apply(params, {}, None, X)
+    assert not isinstance(caught.value, errors.HaikuStateError)
+
+
 def test_an_error_of_the_users_own_passes_unchanged():
     def fails(x):
         raise ZeroDivisionError("mine")

@@ -506,8 +506,8 @@ PROBLEMS = {
         28,
         lambda: LINEAR.apply(stack(LINEAR.init(KEY, X)[0]), {}, None, X),
         errors.DeviceStackedError,
-        "linear/w has shape (4, 4, 4) where (4, 4) belongs: a device axis leads it.",
-        "linear/w 的形状是 (4, 4, 4)，应为 (4, 4)：前面多了一个设备轴。",
+        "params['linear']['w'] has shape (4, 4, 4) where (4, 4) belongs: a device axis leads it.",
+        "params['linear']['w'] 的形状是 (4, 4, 4)，应为 (4, 4)：前面多了一个设备轴。",
         lambda: LINEAR.apply(*LINEAR.init(KEY, X), None, X),
     ),
     "28 a stacked train state on one device": Problem(
