@@ -3,11 +3,13 @@
 import contextlib
 import functools
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 
+from haiku_state.compat import is_live
 from haiku_state.errors import (
     DeviceStackedError,
     DonatedBufferError,
@@ -27,6 +29,8 @@ from haiku_state.errors.base import as_lines
 
 Row = tuple[type[Exception], str, Callable[[re.Match[str]], HaikuStateError | None]]
 
+# what some functions of JAX say of a leaked tracer, as an argument that they do not know
+_NO_TRACER = r"Tracer'> is not a valid JAX type"
 _FLAGS = "is_training|training|train|test_local_stats"
 
 
@@ -99,19 +103,32 @@ def delete(tree: Any) -> None:
 
 
 def _deleted_leaf(trees: dict[str, Any]) -> str | None:
+    for path, leaf in _leaves(trees):
+        if isinstance(leaf, jax.Array) and not _is_tracer(leaf) and leaf.is_deleted():
+            return path
+    return None
+
+
+def _leaves(trees: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, tree in trees.items():
         for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-            concrete = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
-            if concrete and leaf.is_deleted():
-                return f"{name}{jax.tree_util.keystr(path)}"
-    return None
+            yield f"{name}{jax.tree_util.keystr(path)}", leaf
+
+
+def _is_tracer(leaf: Any) -> bool:
+    return isinstance(leaf, jax.core.Tracer)
 
 
 def _one_array(train_state: Any) -> list[str]:
     paths: dict[int, list[str]] = {}
-    for path, leaf in jax.tree_util.tree_leaves_with_path(train_state):
-        paths.setdefault(id(leaf), []).append(f"train_state{jax.tree_util.keystr(path)}")
+    for path, leaf in _leaves({"train_state": train_state}):
+        paths.setdefault(id(leaf), []).append(path)
     return next((same for same in paths.values() if len(same) > 1), [])
+
+
+def _in_haiku(error: Exception) -> bool:
+    frames = traceback.walk_tb(error.__traceback__)
+    return any(frame.f_globals.get("__name__", "").startswith("haiku.") for frame, _ in frames)
 
 
 def _path(tree: str, match: re.Match[str]) -> str:
@@ -179,16 +196,15 @@ _ROWS: list[Row] = [
         r"does not match shape=[\[(](?P<expected>.*?)[\])]",
         _stacked,
     ),
-    (
-        jax.errors.UnexpectedTracerError,
-        r"with type (?P<type>[^ ]+)|inside a Haiku transformed function",
-        lambda match: LeakedTracerError(paths=as_lines([match["type"] or "state[…]"])),
-    ),
 ]
 
 
 def _diagnose(error: Exception, trees: dict[str, Any]) -> HaikuStateError | None:
     text = str(error)
+    if isinstance(error, jax.errors.UnexpectedTracerError) or re.search(_NO_TRACER, text):
+        dead = [path for path, leaf in _leaves(trees) if _is_tracer(leaf) and not is_live(leaf)]
+        if dead or _in_haiku(error):
+            return LeakedTracerError(paths=as_lines(dead or ["state[…]"]))
     may_be_gone = isinstance(error, RuntimeError | ValueError) and "deleted" in text
     if may_be_gone and (path := _deleted_leaf(trees)):
         return DonatedBufferError(path=path)

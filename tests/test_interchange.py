@@ -247,6 +247,16 @@ def test_a_save_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch):
     assert path.read_bytes() == before
 
 
+def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
+    path = tmp_path / "model.npz"
+    hs.save_numpy(path, hs.to_numpy({"a": {"w": jnp.ones(3)}}, {}))
+    before = path.read_bytes()
+    with path.open("rb") as reader:
+        hs.save_numpy(path, hs.to_numpy({"a": {"w": jnp.zeros(30)}}, {}))
+        assert reader.read() == before
+    assert path.read_bytes() != before
+
+
 def test_names_with_a_colon_and_arrays_of_objects_are_refused(tmp_path):
     for arrays in (
         {"params": {"a:b": {"w": np.ones(2)}}, "state": {}},

@@ -1,9 +1,11 @@
 import functools
+import re
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from module_table import CASES
 
@@ -135,6 +137,30 @@ def test_params_of_another_size_are_haikus_own_error():
     with pytest.raises(ValueError, match=r"retrieved shape \(4, 3\) does not match") as caught:
         hs.pure_pair(hk.Linear, 2).apply(params, {}, None, X)
     assert not isinstance(caught.value, errors.HaikuStateError)
+
+
+def test_a_leak_that_is_read_in_the_same_call_is_named_too():
+    def call(rows):
+        counter = hs.Counter()
+        jax.lax.scan(lambda carry, row: (carry, counter()), jnp.zeros(()), rows)
+        return counter()
+
+    with pytest.raises(errors.LeakedTracerError, match=re.escape("has ended:\n    state[…]")):
+        hs.pure_pair(call).init(None, X)
+
+
+def test_a_leak_that_has_nothing_to_do_with_state_is_jaxs_own_error():
+    leaked = []
+    jax.vmap(leaked.append)(X)
+
+    def loss_fn(params, state, rng, batch):
+        return jnp.sum(leaked[0]), (state, {})
+
+    update = hs.make_update(loss_fn, optax.sgd(0.1))
+    pair = hs.pure_pair(hk.Linear, 2)
+    train_state = hs.init_train_state(pair.init, optax.sgd(0.1), jax.random.key(0), X)
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        update(train_state, {})
 
 
 def test_an_error_of_the_users_own_passes_unchanged():

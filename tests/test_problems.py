@@ -75,6 +75,12 @@ def scanned(transform):
     return count_rows
 
 
+def leaked_state():
+    """What plain Haiku hands out without a word."""
+    pair = hk.transform_with_state(scanned(jax.lax.scan))
+    return pair.apply({}, COUNTER.init(None)[1], None, X)[1]
+
+
 def vmapped(rows):
     def keep(row):
         hk.set_state("last", row)
@@ -342,6 +348,17 @@ PROBLEMS = {
         "在没有经过变换的函数里用了模块。",
         lambda: step(model().apply, ready(None)),
     ),
+    "8 a parameter in a plain loss function": Problem(
+        8,
+        lambda: step(
+            lambda params, state, rng, x, _: (hk.get_parameter("w", (), init=jnp.ones), state),
+            ready(None),
+        ),
+        errors.OutsideTransformError,
+        "a module was used outside of a transformed function.",
+        "在没有经过变换的函数里用了模块。",
+        lambda: step(model().apply, ready(None)),
+    ),
     "8 a plain function for init": Problem(
         8,
         lambda: hs.init_train_state(lambda rng, x: hs.LinearRegression()(x, True), SGD, KEY, X),
@@ -378,6 +395,15 @@ PROBLEMS = {
         "\n    state['counter']['count']",
         "状态是在一个已经结束的 JAX 变换里写入的：\n    state['counter']['count']",
         lambda: jax.jit(hs.pure_pair(scanned(hk.scan)).apply)({}, COUNTER.init(None)[1], None, X),
+    ),
+    "12 the next use of a leaked state": Problem(
+        12,
+        lambda: COUNTER.apply({}, leaked_state(), None),
+        errors.LeakedTracerError,
+        "state was written inside a JAX transformation that has ended:"
+        "\n    state['counter']['count']",
+        "状态是在一个已经结束的 JAX 变换里写入的：\n    state['counter']['count']",
+        lambda: COUNTER.apply({}, COUNTER.init(None)[1], None),
     ),
     "12 jax.vmap around set_state": Problem(
         12,
