@@ -173,7 +173,10 @@ def pmap_update(
         donate_argnums=0,
     )
 
+    # a copy, so that the caller's train state outlives an error
+    copy = jax.pmap(lambda tree: jax.tree.map(jnp.copy, tree), axis_name, devices=devices)
     run = named_buffers(mapped)
+    first_run = named_buffers(lambda train_state, batch: mapped(copy(train_state), batch))
     unchecked = [strict]
 
     @functools.wraps(update)
@@ -182,9 +185,7 @@ def pmap_update(
         _check_device_axis(batch, num_devices, "batch", f"split_batch(batch, {num_devices})")
         if not unchecked[0]:
             return run(train_state, batch)
-        # with a copy, so that the caller's train state outlives an error
-        copy = jax.pmap(lambda tree: jax.tree.map(jnp.copy, tree), axis_name, devices=devices)
-        result = run(copy(train_state), batch)
+        result = first_run(train_state, batch)
         assert_replicas_equal(result[0], axis_name=axis_name)
         unchecked[0] = False
         delete(train_state)

@@ -10,8 +10,10 @@ import haiku_state as hs
 from haiku_state.errors import (
     BatchDivisionError,
     DeviceAxisError,
+    DonatedBufferError,
     LossFunctionError,
     ReplicaMismatchError,
+    SharedBufferError,
 )
 
 FOUR = jax.devices()[:4]
@@ -214,6 +216,39 @@ def test_the_old_train_state_is_donated(mapped, regression):
     new, _ = update(old, batch)
     assert all(leaf.is_deleted() for leaf in jax.tree.leaves(old.params))
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(new))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_donated_train_state_is_named_at_the_first_call_and_at_later_ones(strict, regression):
+    pair, loss_fn, batch, _ = regression
+    old, parts = hs.replicate(start(pair, batch["inputs"]), FOUR), hs.split_batch(batch, 4)
+    first, second = (
+        hs.pmap_update(hs.make_update(loss_fn, SGD), devices=FOUR, strict=strict) for _ in range(2)
+    )
+    first(old, parts)
+    for update in (first, second):
+        with (
+            jax.debug_key_reuse(False),
+            pytest.raises(DonatedBufferError, match=r"^train_state\.params\['linear_regression'\]"),
+        ):
+            update(old, parts)
+
+
+def test_a_train_state_with_one_array_twice_survives_the_error():
+    def init(rng):
+        params = {"w": jnp.ones(3)}
+        return params, {"target": params}
+
+    def loss_fn(params, state, rng, batch):
+        return jnp.sum(params["w"]), (state, {})
+
+    update = hs.jit_update(hs.make_update(loss_fn, SGD))
+    train_state = hs.init_train_state(init, SGD, jax.random.key(0))
+    with pytest.raises(SharedBufferError):
+        update(train_state, {})
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
+    copied = jax.tree.map(jnp.copy, train_state.state)
+    update(train_state._replace(state=copied), {})
 
 
 def test_the_update_itself_is_pure(regression):
