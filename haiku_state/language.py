@@ -43,7 +43,10 @@ def _wanted() -> str:
     for variable in ("HAIKU_STATE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
         if value := os.environ.get(variable):
             return value
-    return locale.getlocale()[0] or "en"
+    try:
+        return locale.getlocale()[0] or "en"
+    except ValueError:  # a locale that Python does not know must not hide the error itself
+        return "en"
 
 
 @functools.cache

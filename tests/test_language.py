@@ -68,6 +68,16 @@ def test_without_variables_the_locale_chooses(name, expected, monkeypatch):
     assert translated(ENGLISH) == expected
 
 
+def test_a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
+    def fail():
+        raise ValueError("unknown locale: UTF-8")
+
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(locale, "getlocale", fail)
+    assert translated(ENGLISH) == ENGLISH
+
+
 def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
     assert str(BatchSizeError(batch_size=64, rows=40, fitting=32)) == (
