@@ -98,9 +98,10 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PureP
     def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> tuple[Any, State]:
         wrong, right = "apply(params, rng, inputs)", "apply(params, state, rng, inputs)"
         for name, tree in (("params", params), ("state", state)):
-            if not isinstance(tree, Mapping):
+            if tree is not None and not isinstance(tree, Mapping):
                 raise _argument_error(name, tree, _TREE, wrong, right)
         _expect_key(rng, "apply(params, state, inputs)", right)
+        state = {} if state is None else state  # Haiku takes None for nothing
         with named_errors(params=params, state=state, inputs=(inputs, named)):
             return checked_apply(params, state, rng, *inputs, **named)
 

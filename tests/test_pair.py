@@ -132,6 +132,15 @@ def test_what_is_no_module_and_no_function_is_refused(given, shown):
     )
 
 
+def test_none_stands_for_no_params_and_no_state_as_in_haiku():
+    double = hs.pure_pair(lambda x: 2 * x)
+    output, state = double.apply(None, None, None, X)
+    np.testing.assert_array_equal(output, 2 * X)
+    assert state == {}
+    with pytest.raises(errors.StateStructureError):
+        hs.pure_pair(hs.Counter).apply(None, None, None)
+
+
 def test_params_of_another_size_are_haikus_own_error():
     params = {"linear": {"w": jnp.zeros((4, 3)), "b": jnp.zeros(3)}}
     with pytest.raises(ValueError, match=r"retrieved shape \(4, 3\) does not match") as caught:
