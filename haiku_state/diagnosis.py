@@ -18,6 +18,7 @@ from haiku_state.errors import (
     MissingKeyError,
     ModuleClassError,
     OutsideTransformError,
+    PairArgumentError,
     SharedBufferError,
     StatelessTransformError,
     TracedFlagError,
@@ -28,6 +29,10 @@ from haiku_state.errors import (
 from haiku_state.errors.base import as_lines
 
 Row = tuple[type[Exception], str, Callable[[re.Match[str]], HaikuStateError | None]]
+
+# what the arguments of a pair should be
+A_KEY = "jax.random.key(0) or None"
+A_TREE = "{'module': {'name': array}}"
 
 # what some functions of JAX say of a leaked tracer, as an argument that they do not know
 _NO_TRACER = r"Tracer'> is not a valid JAX type"
@@ -135,6 +140,16 @@ def _path(tree: str, match: re.Match[str]) -> str:
     return f"{tree}[{match['module']!r}][{match['name']!r}]"
 
 
+def _argument(argument: str, given: str, expected: str) -> HaikuStateError:
+    return PairArgumentError(
+        argument=argument,
+        given=given,
+        expected=expected,
+        wrong="apply(params, state, inputs)",
+        right="apply(params, state, rng, inputs)",
+    )
+
+
 def _stacked(match: re.Match[str]) -> HaikuStateError | None:
     shape, expected = _shape(match["shape"]), _shape(match["expected"])
     if shape[1:] != expected:
@@ -183,6 +198,18 @@ _ROWS: list[Row] = [
         ValueError,
         r"must be used as part of an `hk\.transform`",
         lambda match: OutsideTransformError(module="Counter"),
+    ),
+    (
+        TypeError,
+        r"(?P<argument>params|state) argument does not appear valid.*? of type "
+        r"<class '([\w.]+\.)?(?P<given>\w+)'>",
+        lambda match: _argument(match["argument"], match["given"], A_TREE),
+    ),
+    (
+        ValueError,
+        r"must be called with an RNG as the (third|first) argument.*? of type "
+        r"<class '([\w.]+\.)?(?P<given>\w+)'>",
+        lambda match: _argument("rng", match["given"], A_KEY),
     ),
     (ValueError, r"You must pass a non-None PRNGKey", lambda match: MissingKeyError()),
     (

@@ -25,6 +25,7 @@ EMA = "state['batch_norm/~/mean_ema']"
 NORM = hs.pure_pair(hs.BatchNorm, True, True, 0.9)
 COUNTER = hs.pure_pair(hs.Counter)
 LINEAR = hs.pure_pair(hk.Linear, 4)
+PLAIN = hk.transform_with_state(lambda x: hk.Linear(1)(x))
 
 
 def trained(pair=NORM, **inputs):
@@ -103,6 +104,14 @@ def drifting(increment):
 def drifting_loss(params, state, rng, batch):
     _, state = drifting(1.5).apply({}, state, None, batch["x"])
     return jnp.sum(params["w"]), (state, {})
+
+
+def without_key(params, state, rng, x, is_training):
+    return PLAIN.apply(params, state, x)
+
+
+def without_state(params, state, rng, x, is_training):
+    return PLAIN.apply(params, x, rng)
 
 
 def use_twice(keep):
@@ -281,6 +290,22 @@ PROBLEMS = {
         "the argument `params` is tuple; expected: {'module': {'name': array}}.",
         "参数 `params` 是 tuple，应为 {'module': {'name': array}}。",
         lambda: LINEAR.apply(*LINEAR.init(KEY, X), None, X),
+    ),
+    "5 rng left out of plain Haiku's apply": Problem(
+        5,
+        lambda: hs.make_update(loss_of(without_key), SGD)(ready(None), {"x": X}),
+        errors.PairArgumentError,
+        "the argument `rng` is ArrayImpl; expected: jax.random.key(0) or None.",
+        "参数 `rng` 是 ArrayImpl，应为 jax.random.key(0) or None。",
+        lambda: step(model().apply, ready(None)),
+    ),
+    "5 inputs for the state of plain Haiku's apply": Problem(
+        5,
+        lambda: hs.make_update(loss_of(without_state), SGD)(ready(None), {"x": X}),
+        errors.PairArgumentError,
+        "the argument `state` is ArrayImpl; expected: {'module': {'name': array}}.",
+        "参数 `state` 是 ArrayImpl，应为 {'module': {'name': array}}。",
+        lambda: step(model().apply, ready(None)),
     ),
     "5 no key to draw from": Problem(
         5,
