@@ -188,7 +188,7 @@ PROBLEMS = {
         lambda: hs.init_train_state(hk.transform(lambda: hs.Counter()()).init, SGD, KEY),
         errors.StatelessTransformError,
         "the function keeps state, and hk.transform has no place for it.",
-        "函数里有状态，而 hk.transform 没有地方存放它。",
+        "这个函数带有状态，而 hk.transform 没有地方存放状态。",
         lambda: hs.init_train_state(hs.pure_pair(lambda: hs.Counter()()).init, SGD, KEY),
     ),
     "1 params alone": Problem(
@@ -244,7 +244,7 @@ PROBLEMS = {
         lambda: jax.jit(NORM.apply)(*trained(), None, X, True),
         errors.TracedFlagError,
         "`is_training` is traced, and Python has to read it while it traces.",
-        "`is_training` 正在被追踪，而 Python 在追踪时就必须读出它的值。",
+        "`is_training` 被追踪了，而 Python 在追踪时就必须读出它的值。",
         lambda: jax.jit(lambda *args: NORM.apply(*args, is_training=True))(*trained(), None, X),
     ),
     "4 is_training traced in Haiku's": Problem(
@@ -254,7 +254,7 @@ PROBLEMS = {
         ),
         errors.TracedFlagError,
         "`is_training` is traced, and Python has to read it while it traces.",
-        "`is_training` 正在被追踪，而 Python 在追踪时就必须读出它的值。",
+        "`is_training` 被追踪了，而 Python 在追踪时就必须读出它的值。",
         lambda: jax.jit(NORM.apply, static_argnames="is_training")(
             *trained(), None, X, is_training=True
         ),
@@ -370,7 +370,7 @@ PROBLEMS = {
         lambda: step(lambda params, state, rng, x, _: (hk.Linear(1)(x), state), ready(None)),
         errors.OutsideTransformError,
         "a module was used outside of a transformed function.",
-        "在没有经过变换的函数里用了模块。",
+        "在经过变换的函数之外使用了模块。",
         lambda: step(model().apply, ready(None)),
     ),
     "8 a parameter in a plain loss function": Problem(
@@ -381,7 +381,7 @@ PROBLEMS = {
         ),
         errors.OutsideTransformError,
         "a module was used outside of a transformed function.",
-        "在没有经过变换的函数里用了模块。",
+        "在经过变换的函数之外使用了模块。",
         lambda: step(model().apply, ready(None)),
     ),
     "8 a plain function for init": Problem(
@@ -389,7 +389,7 @@ PROBLEMS = {
         lambda: hs.init_train_state(lambda rng, x: hs.LinearRegression()(x, True), SGD, KEY, X),
         errors.OutsideTransformError,
         "a module was used outside of a transformed function.",
-        "在没有经过变换的函数里用了模块。",
+        "在经过变换的函数之外使用了模块。",
         lambda: hs.init_train_state(hs.pure_pair(hs.LinearRegression).init, SGD, KEY, X, True),
     ),
     "12 jax.lax.scan around a module, at init": Problem(
@@ -467,7 +467,7 @@ PROBLEMS = {
         errors.DonatedBufferError,
         "train_state.params['linear_regression']['b'] was given to an earlier update, "
         "and its memory is gone.",
-        "train_state.params['linear_regression']['b'] 已经交给了之前的一次更新，它的内存没有了。",
+        "train_state.params['linear_regression']['b'] 已经交给了之前的一次更新，它的内存已经失效。",
         lambda: use_twice(keep=True),
     ),
     "21 a train state read afterwards": Problem(
@@ -475,7 +475,7 @@ PROBLEMS = {
         read_after_donation,
         errors.DonatedBufferError,
         "params['linear_regression']['b'] was given to an earlier update, and its memory is gone.",
-        "params['linear_regression']['b'] 已经交给了之前的一次更新，它的内存没有了。",
+        "params['linear_regression']['b'] 已经交给了之前的一次更新，它的内存已经失效。",
         lambda: step(model().apply, ready(None)),
     ),
     "21 one array twice": Problem(
@@ -493,7 +493,7 @@ PROBLEMS = {
         lambda: step(model("devices").apply, ready()),
         errors.UnboundAxisError,
         "a mean over the axis 'devices' was asked for where that axis is not bound.",
-        "这里要沿轴 'devices' 求平均，但这个轴没有绑定。",
+        "要沿轴 'devices' 求平均，但这个轴在这里没有绑定。",
         lambda: on_four("devices"),
     ),
     "23 at Haiku's init": Problem(
@@ -503,7 +503,7 @@ PROBLEMS = {
         ),
         errors.UnboundAxisError,
         "a mean over the axis 'i' was asked for where that axis is not bound.",
-        "这里要沿轴 'i' 求平均，但这个轴没有绑定。",
+        "要沿轴 'i' 求平均，但这个轴在这里没有绑定。",
         lambda: hs.pure_pair(hs.BatchNorm, True, True, 0.9, cross_replica_axis="i").init(
             KEY, X, True
         ),
