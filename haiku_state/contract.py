@@ -76,7 +76,7 @@ def check_state(before: Any, after: Any, is_training: bool | None = None) -> Non
       JAX's documentation, `jax.lax.scan
       <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__, on the type of a carry.
     """  # noqa: E501
-    old, new = _leaves(before), _leaves(after)
+    old, new = leaves_by_path(state=before), leaves_by_path(state=after)
     _check_structure(before, after, old, new)
     tracers = {path: leaf for path, leaf in new.items() if isinstance(leaf, jax.core.Tracer)}
     if leaked := [path for path, tracer in tracers.items() if not is_live(tracer)]:
@@ -138,9 +138,13 @@ def checked(function: Callable[..., Any], is_training: bool | None = None) -> Ca
     return wrapper
 
 
-def _leaves(state: Any) -> Leaves:
-    leaves = jax.tree_util.tree_leaves_with_path(state)
-    return {f"state{jax.tree_util.keystr(path)}": leaf for path, leaf in leaves}
+def leaves_by_path(**trees: Any) -> Leaves:
+    """Give the leaves of PyTrees by path, each path beginning with the name of its tree."""
+    return {
+        f"{name}{jax.tree_util.keystr(path)}": leaf
+        for name, tree in trees.items()
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+    }
 
 
 def _check_structure(before: Any, after: Any, old: Leaves, new: Leaves) -> None:
@@ -215,4 +219,4 @@ def describe(leaf: Any) -> str:
     if not hasattr(leaf, "dtype") and not isinstance(leaf, int | float | complex):
         return type(leaf).__name__
     weak = "weak " if _is_weak(leaf) else ""
-    return f"{weak}{_dtype(leaf)}[{','.join(map(str, np.shape(leaf)))}]"
+    return f"{weak}{getattr(leaf, 'dtype', _dtype(leaf))}[{','.join(map(str, np.shape(leaf)))}]"

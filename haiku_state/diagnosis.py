@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from haiku_state.compat import is_live
+from haiku_state.contract import leaves_by_path
 from haiku_state.errors import (
     DeviceStackedError,
     DonatedBufferError,
@@ -108,16 +109,10 @@ def delete(tree: Any) -> None:
 
 
 def _deleted_leaf(trees: dict[str, Any]) -> str | None:
-    for path, leaf in _leaves(trees):
+    for path, leaf in leaves_by_path(**trees).items():
         if isinstance(leaf, jax.Array) and not _is_tracer(leaf) and leaf.is_deleted():
             return path
     return None
-
-
-def _leaves(trees: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, tree in trees.items():
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree):
-            yield f"{name}{jax.tree_util.keystr(path)}", leaf
 
 
 def _is_tracer(leaf: Any) -> bool:
@@ -126,27 +121,31 @@ def _is_tracer(leaf: Any) -> bool:
 
 def _one_array(train_state: Any) -> list[str]:
     paths: dict[int, list[str]] = {}
-    for path, leaf in _leaves({"train_state": train_state}):
+    for path, leaf in leaves_by_path(train_state=train_state).items():
         paths.setdefault(id(leaf), []).append(path)
     return next((same for same in paths.values() if len(same) > 1), [])
 
 
-def _in_haiku(error: Exception) -> bool:
+def _haiku_frames(error: Exception) -> list[bool]:
+    """Say of each frame that the error passed, outermost first, whether it is Haiku's."""
     frames = traceback.walk_tb(error.__traceback__)
-    return any(frame.f_globals.get("__name__", "").startswith("haiku.") for frame, _ in frames)
+    return [frame.f_globals.get("__name__", "").startswith("haiku.") for frame, _ in frames]
 
 
 def _path(tree: str, match: re.Match[str]) -> str:
     return f"{tree}[{match['module']!r}][{match['name']!r}]"
 
 
-def _argument(argument: str, given: str, expected: str) -> HaikuStateError:
+def misplaced(
+    argument: str,
+    given: str,
+    expected: str,
+    wrong: str = "apply(params, state, inputs)",
+    right: str = "apply(params, state, rng, inputs)",
+) -> PairArgumentError:
+    """Make the error for an argument of a pair that stands in the wrong place."""
     return PairArgumentError(
-        argument=argument,
-        given=given,
-        expected=expected,
-        wrong="apply(params, state, inputs)",
-        right="apply(params, state, rng, inputs)",
+        argument=argument, given=given, expected=expected, wrong=wrong, right=right
     )
 
 
@@ -203,13 +202,13 @@ _ROWS: list[Row] = [
         TypeError,
         r"(?P<argument>params|state) argument does not appear valid.*? of type "
         r"<class '([\w.]+\.)?(?P<given>\w+)'>",
-        lambda match: _argument(match["argument"], match["given"], A_TREE),
+        lambda match: misplaced(match["argument"], match["given"], A_TREE),
     ),
     (
         ValueError,
         r"must be called with an RNG as the (third|first) argument.*? of type "
         r"<class '([\w.]+\.)?(?P<given>\w+)'>",
-        lambda match: _argument("rng", match["given"], A_KEY),
+        lambda match: misplaced("rng", match["given"], A_KEY),
     ),
     (ValueError, r"You must pass a non-None PRNGKey", lambda match: MissingKeyError()),
     (
@@ -229,12 +228,15 @@ _ROWS: list[Row] = [
 def _diagnose(error: Exception, trees: dict[str, Any]) -> HaikuStateError | None:
     text = str(error)
     if isinstance(error, jax.errors.UnexpectedTracerError) or re.search(_NO_TRACER, text):
-        dead = [path for path, leaf in _leaves(trees) if _is_tracer(leaf) and not is_live(leaf)]
-        if dead or _in_haiku(error):
+        leaves = leaves_by_path(**trees).items()
+        dead = [path for path, leaf in leaves if _is_tracer(leaf) and not is_live(leaf)]
+        if dead or any(_haiku_frames(error)):
             return LeakedTracerError(paths=as_lines(dead or ["state[…]"]))
     may_be_gone = isinstance(error, RuntimeError | ValueError) and "deleted" in text
     if may_be_gone and (path := _deleted_leaf(trees)):
         return DonatedBufferError(path=path)
+    if isinstance(error, AttributeError) and not _haiku_frames(error)[-1]:
+        return None  # the user's own mistake, in words that Haiku's code raises too
     for kind, pattern, named in _ROWS:
         if isinstance(error, kind) and (match := re.search(pattern, text)):
             return named(match)

@@ -183,15 +183,14 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
     expected = "params:module:name:dtype"
     try:
         with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-            entries = dict(file.items())
+            entries = {tuple(entry.split(":")): array for entry, array in file.items()}
+        for (kind, module, name, dtype), array in entries.items():
+            arrays.get(kind, {}).setdefault(module, {})[name] = array.view(jnp.dtype(dtype))
     except (ValueError, EOFError, AttributeError, TypeError, zipfile.BadZipFile) as error:
         raise _format_error(str(path), type(error).__name__, ".npz") from error
-    for entry, array in entries.items():
-        match entry.split(":"):
-            case [kind, module, name, dtype] if kind in _KINDS:
-                arrays[kind].setdefault(module, {})[name] = array.view(jnp.dtype(dtype))
-            case _:
-                raise _format_error(str(path), entry, expected)
+    for kind, *_ in entries:
+        if kind not in _KINDS:
+            raise _format_error(str(path), kind, expected)
     return arrays
 
 
@@ -214,8 +213,10 @@ def _walk(arrays: Any) -> Iterator[tuple[str, str, str, Any]]:
 
 
 def _expect_one_replica(kind: str, module: str, name: str, leaf: Any) -> None:
-    sharding = getattr(leaf, "sharding", None)
-    if sharding is not None and not sharding.is_fully_replicated:
+    shards = getattr(leaf, "addressable_shards", [])
+    one_row_each = len(shards) > 1 and leaf.shape[:1] == (len(leaf.sharding.device_set),)
+    # pmap's shards lose the device axis on some JAX; those of a mesh keep it
+    if one_row_each and shards[0].data.shape in (leaf.shape[1:], (1, *leaf.shape[1:])):
         raise _stacked((kind, module, name), leaf.shape, leaf.shape[1:])
 
 

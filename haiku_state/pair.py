@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.contract import check_state, checked, describe
-from haiku_state.diagnosis import A_KEY, A_TREE, named_errors
-from haiku_state.errors import ModuleFactoryError, ModuleOutputError, PairArgumentError
+from haiku_state.diagnosis import A_KEY, A_TREE, misplaced, named_errors
+from haiku_state.errors import ModuleFactoryError, ModuleOutputError
 from haiku_state.typing import ApplyFn, InitFn, Params, State
 
 
@@ -96,7 +96,7 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PureP
         wrong, right = "apply(params, rng, inputs)", "apply(params, state, rng, inputs)"
         for name, tree in (("params", params), ("state", state)):
             if tree is not None and not isinstance(tree, Mapping):
-                raise _argument_error(name, tree, A_TREE, wrong, right)
+                raise misplaced(name, describe(tree), A_TREE, wrong, right)
         _expect_key(rng, "apply(params, state, inputs)", right)
         state = {} if state is None else state  # Haiku takes None for nothing
         with named_errors(params=params, state=state, inputs=(inputs, named)):
@@ -132,14 +132,4 @@ def _expect_key(rng: Any, wrong: str, right: str) -> None:
     new_style = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
     old_style = dtype == np.uint32 and np.shape(rng)[-1:] in ((2,), (4,))
     if not new_style and not old_style:
-        raise _argument_error("rng", rng, A_KEY, wrong, right)
-
-
-def _argument_error(
-    argument: str, value: Any, expected: str, wrong: str, right: str
-) -> PairArgumentError:
-    is_array = hasattr(value, "dtype") and hasattr(value, "shape")
-    given = describe(value) if is_array else type(value).__name__
-    return PairArgumentError(
-        argument=argument, given=given, expected=expected, wrong=wrong, right=right
-    )
+        raise misplaced("rng", describe(rng), A_KEY, wrong, right)

@@ -135,6 +135,23 @@ def test_every_mismatch_is_listed_at_once():
     )
 
 
+def test_a_dtype_that_jax_would_cast_without_a_word_is_a_mismatch():
+    model = {"a": {"w": jnp.zeros(2)}}
+    arrays = {"params": {"a": {"w": np.ones(2)}}, "state": {}}
+    with pytest.raises(errors.ArrayMismatchError, match=r"float64\[2\] -> float32\[2\]"):
+        hs.from_numpy(arrays, model, {})
+
+
+def test_a_parameter_that_is_spread_over_a_mesh_is_no_stack_of_replicas():
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]), ("model",))
+    columns = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "model"))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("model"))
+    value = np.arange(64, dtype=np.float32).reshape(8, 8)
+    for sharding in (columns, rows):
+        arrays = hs.to_numpy({"a": {"w": jax.device_put(value, sharding)}}, {})
+        np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
+
+
 def test_arrays_of_all_devices_are_named_as_such():
     params, state = trained(hs.BatchNorm)
     stacked = jax.tree.map(lambda leaf: np.stack([leaf] * 4), (params, state))
@@ -211,6 +228,8 @@ def files(folder):
     np.savez(folder / "objects.npz", **{"params:a:w:float32": np.array({"w": 1}, dtype=object)})
     np.savez(folder / "other.npz", w=np.ones(3))
     np.savez(folder / "kind.npz", **{"weights:a:w:float32": np.ones(3)})
+    np.savez(folder / "dtype.npz", **{"params:a:w:float33": np.ones(3)})
+    np.savez(folder / "width.npz", **{"params:a:w:float64": np.ones(3, np.float32)})
     np.save(folder / "single.npy", np.ones(3))
     whole.unlink()
     return sorted(folder.iterdir())
@@ -223,7 +242,7 @@ def test_a_file_of_another_kind_or_a_damaged_one_is_refused(tmp_path):
             hs.load_numpy(path)
         assert caught.value.what.startswith(f"{path} is ")
         seen.append(path.stem)
-    assert len(seen) == 8
+    assert len(seen) == 10
 
 
 def test_a_missing_file_is_pythons_own_error(tmp_path):

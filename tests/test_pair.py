@@ -173,6 +173,10 @@ def test_a_leak_that_has_nothing_to_do_with_state_is_jaxs_own_error():
 
 
 def test_an_error_of_the_users_own_passes_unchanged():
+    with pytest.raises(AttributeError, match="startswith") as caught:
+        hs.pure_pair(lambda x: x.startswith("a")).init(None, X)
+    assert not isinstance(caught.value, errors.HaikuStateError)
+
     def fails(x):
         raise ZeroDivisionError("mine")
 
