@@ -4,12 +4,23 @@ import argparse
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+import haiku_state as hs
 from haiku_state.errors import HaikuStateError
-from haiku_state.train import TASKS, print_table, save_plot, train
+from haiku_state.train import (
+    MANY_PROCESSES,
+    ONE_DEVICE,
+    TASKS,
+    WAYS,
+    Epoch,
+    print_table,
+    save_plot,
+    train,
+)
+from haiku_state.typing import Metrics
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 NEEDED = ("sklearn", "rich", "matplotlib")
@@ -37,11 +48,11 @@ def _parser() -> argparse.ArgumentParser:
         help="classifier: digits; regression: diabetes",
     )
     command.add_argument(
-        "--update", choices=["jit", "pmap"], default="jit", help="how the update step runs"
+        "--update", choices=list(WAYS), default="jit", help="how the update step runs"
     )
     command.add_argument(
         "--devices", type=_at_least(1), default=1, metavar="N",
-        help="devices for pmap; CPU devices are forced where the machine has fewer",
+        help="devices of each process; CPU devices are forced where the machine has fewer",
     )  # fmt: skip
     command.add_argument("--epochs", type=_at_least(1), default=30, metavar="E", help="epochs")
     command.add_argument(
@@ -51,6 +62,28 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--seed", type=_at_least(0), default=0, metavar="S", help="of split, params and order"
     )
+    command.add_argument(
+        "--checkpoint-dir", type=Path, metavar="DIR",
+        help="save here, and go on from the newest checkpoint here",
+    )  # fmt: skip
+    command.add_argument(
+        "--checkpoint-every", type=_at_least(1), metavar="K",
+        help="updates between two checkpoints, besides the one after each epoch",
+    )  # fmt: skip
+    command.add_argument(
+        "--coordinator", metavar="HOST:PORT",
+        help="many processes meet at process 0 here; auto: as the scheduler's environment says",
+    )  # fmt: skip
+    command.add_argument(
+        "--num-processes", type=_at_least(1), metavar="N", help="how many processes there are"
+    )
+    command.add_argument(
+        "--process-id", type=_at_least(0), metavar="I", help="which of them this is, from 0"
+    )
+    command.add_argument(
+        "--timeout", type=_at_least(1), default=60, metavar="SECONDS",
+        help="how long to wait for a process that does not answer",
+    )  # fmt: skip
     command.add_argument("--plot", type=_plot_file, metavar="FILE", help="write the curves here")
     command.set_defaults(parser=command)
     return parser
@@ -91,31 +124,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     options = _parser().parse_args(arguments)
     parser = options.parser
-    if options.update == "jit" and options.devices != 1:
-        parser.error(f"--update jit runs on one device, not on {options.devices}; use pmap")
-    if options.batch_size % options.devices:
-        parser.error(
-            f"--batch-size {options.batch_size} does not divide among {options.devices} devices"
-        )
-    if missing := [name for name in NEEDED if importlib.util.find_spec(name) is None]:
-        install = 'pip install "haiku-state[data]"'
-        parser.exit(1, f"{parser.prog}: error: {', '.join(missing)} not installed; {install}\n")
+    _check(options, parser)
     try:
-        rows = train(
+        rows = _train(options)
+    except HaikuStateError as error:
+        parser.error(error.what)
+    if hs.is_main_process():
+        print_table(rows, options.model)
+        if options.plot:
+            save_plot(rows, options.model, options.plot)
+            print(f"plot {options.plot}")
+    return 0
+
+
+def _check(options: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
+    if options.update in ONE_DEVICE and options.devices != 1:
+        parser.error(
+            f"--update {options.update} runs on one device, not on {options.devices}; use shard"
+        )
+    if options.coordinator is None and (options.num_processes, options.process_id) != (None, None):
+        parser.error("--num-processes and --process-id need --coordinator HOST:PORT")
+    if options.coordinator is not None and options.update not in MANY_PROCESSES:
+        known = " or ".join(MANY_PROCESSES)
+        parser.error(f"--update {options.update} runs in one process; with many, use {known}")
+    parts = options.devices * (options.num_processes or 1)
+    if options.batch_size % parts:
+        parser.error(f"--batch-size {options.batch_size} does not divide among {parts} devices")
+    if options.checkpoint_every and not options.checkpoint_dir:
+        parser.error("--checkpoint-every needs --checkpoint-dir DIR")
+    needed = [*NEEDED, *(["orbax"] if options.checkpoint_dir else [])]
+    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+        install = f'pip install "haiku-state[{"checkpoint" if missing == ["orbax"] else "data"}]"'
+        parser.exit(1, f"{parser.prog}: error: {', '.join(missing)} not installed; {install}\n")
+
+
+def _train(options: argparse.Namespace) -> list[Epoch]:
+    def run(progress: Callable[[Metrics], None]) -> list[Epoch]:
+        return train(
             options.model,
             options.update,
             options.devices,
             options.epochs,
             options.batch_size,
             options.seed,
+            checkpoint_dir=options.checkpoint_dir,
+            checkpoint_every=options.checkpoint_every,
+            progress=progress,
         )
-    except HaikuStateError as error:
-        parser.error(error.what)
-    print_table(rows, options.model)
-    if options.plot:
-        save_plot(rows, options.model, options.plot)
-        print(f"plot {options.plot}")
-    return 0
+
+    if options.coordinator is None:
+        return run(lambda metrics: None)
+    where = None if options.coordinator == "auto" else options.coordinator
+    hs.start_processes(where, options.num_processes, options.process_id, timeout=options.timeout)
+    with hs.watch_processes(options.timeout) as watch:
+        return run(watch.progress)
 
 
 if __name__ == "__main__":

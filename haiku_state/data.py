@@ -1,11 +1,16 @@
 """Real data that ships inside scikit-learn, split by seed and cut into batches."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from haiku_state.errors import BatchRuleError, BatchSizeError, MissingExtraError
+from haiku_state.errors import (
+    BatchDivisionError,
+    BatchRuleError,
+    BatchSizeError,
+    MissingExtraError,
+)
 from haiku_state.typing import Batch
 
 REMAINDERS = ("drop", "keep", "pad")
@@ -90,6 +95,9 @@ def batches(
     batch_size: int,
     seed: int | Sequence[int] | None = None,
     remainder: Literal["drop", "keep", "pad"] = "drop",
+    *,
+    skip: int = 0,
+    part: tuple[int, int] = (0, 1),
 ) -> Iterator[Batch]:
     """Cut one epoch into batches.
 
@@ -103,12 +111,15 @@ def batches(
         training. ``"keep"`` makes a smaller last batch. ``"pad"`` fills the last batch up with
         its first row and adds to every batch ``mask`` of shape (batch_size,), float32, 1 for a
         real row and 0 for a filled one: for evaluation on many devices.
+      skip: how many batches to leave out at the beginning, to go on where a run has ended.
+      part: ``(i, n)`` gives part i of the n equal parts of every batch, for process i of n.
 
     Returns:
       An iterator over batches, with the names and dtypes of ``data``.
 
     Raises:
       BatchSizeError: ``batch_size`` is below 1 or above the number of rows.
+      BatchDivisionError: the parts do not divide ``batch_size``.
       BatchRuleError: ``remainder`` is none of the three.
 
     Example:
@@ -121,6 +132,8 @@ def batches(
       [[0, 1], [2, 3], [4]]
       >>> [(b["x"].tolist(), b["mask"].tolist()) for b in batches(data, 4, remainder="pad")]
       [([0, 1, 2, 3], [1.0, 1.0, 1.0, 1.0]), ([4, 4, 4, 4], [1.0, 0.0, 0.0, 0.0])]
+      >>> [b["x"].tolist() for b in batches(data, 2, skip=1, part=(1, 2))]
+      [[3]]
 
     References:
       NumPy's documentation, `Random generator
@@ -133,23 +146,84 @@ def batches(
         raise BatchRuleError(
             remainder=remainder, known=", ".join(map(repr, REMAINDERS)), batch_size=batch_size
         )
+    if batch_size % part[1]:
+        raise BatchDivisionError(
+            rows=batch_size,
+            devices=part[1],
+            fitting=part[1] * max(1, batch_size // part[1]),
+            wrong=f"batches(data, {batch_size}, part={part})",
+        )
     order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
-    return _cut(data, order, batch_size, remainder)
+    return _cut(data, order, batch_size, remainder, skip, part)
+
+
+def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
+    """Put batches together into stacks, for :func:`scan_update`.
+
+    Args:
+      batches: batches with the same names, shapes and dtypes.
+      count: how many batches make a stack, at least 1; a whole epoch, if there are no more.
+
+    Returns:
+      An iterator over stacks with leaves of shape (count, rows, …). The last stack has as many
+      batches as are left; a batch of another shape begins a new stack.
+
+    Raises:
+      BatchSizeError: ``count`` is below 1.
+
+    Example:
+      >>> import numpy as np
+      >>> from haiku_state import batches, stack_batches
+      >>> data = {"x": np.arange(7)}
+      >>> [stack["x"].tolist() for stack in stack_batches(batches(data, 2), 2)]
+      [[[0, 1], [2, 3]], [[4, 5]]]
+
+    References:
+      :func:`scan_update`.
+    """
+    if count < 1:
+        raise BatchSizeError(batch_size=count, rows=1, fitting=1)
+    return _stacks(batches, count)
+
+
+def _stacks(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
+    stack: list[Batch] = []
+    for batch in batches:
+        if len(stack) == count or (stack and _shapes(stack[0]) != _shapes(batch)):
+            yield _stack(stack)
+            stack = []
+        stack.append(batch)
+    if stack:
+        yield _stack(stack)
+
+
+def _stack(stack: list[Batch]) -> Batch:
+    return {name: np.stack([batch[name] for batch in stack]) for name in stack[0]}
+
+
+def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:
+    return {name: np.shape(values) for name, values in batch.items()}
 
 
 def _cut(
-    data: Batch, order: "np.ndarray[Any, Any]", batch_size: int, remainder: str
+    data: Batch,
+    order: "np.ndarray[Any, Any]",
+    batch_size: int,
+    remainder: str,
+    skip: int,
+    part: tuple[int, int],
 ) -> Iterator[Batch]:
-    for start in range(0, len(order), batch_size):
+    for start in range(skip * batch_size, len(order), batch_size):
         index = order[start : start + batch_size]
         real = len(index)
         if real < batch_size and remainder == "drop":
             return
         if remainder == "pad":
             index = np.concatenate([index, np.repeat(index[:1], batch_size - real)])
-        batch = {name: values[index] for name, values in data.items()}
+        own = slice(*(len(index) * i // part[1] for i in (part[0], part[0] + 1)))
+        batch = {name: values[index[own]] for name, values in data.items()}
         if remainder == "pad":
-            batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)
+            batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)[own]
         yield batch
 
 

@@ -1,6 +1,5 @@
 """Copies of one PyTree on many devices: make them, take one back, keep them equal."""
 
-import os
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -11,50 +10,12 @@ import numpy as np
 from haiku_state.errors import (
     BatchDivisionError,
     DeviceAxisError,
-    DeviceCountError,
     ReplicaMismatchError,
 )
 from haiku_state.errors.base import as_lines
 
 Tree = TypeVar("Tree")
 _leaves_with_path = jax.tree_util.tree_leaves_with_path
-
-_FORCE = "--xla_force_host_platform_device_count"
-
-
-def use_devices(count: int) -> list[jax.Device]:
-    """Give the first ``count`` devices, forcing CPU devices where the machine has fewer.
-
-    A CPU counts as one device unless JAX is told otherwise before its first computation; this
-    tells it, so call it first.
-
-    Args:
-      count: how many devices, at least 1.
-
-    Returns:
-      Accelerators if there are enough of them, else CPU devices.
-
-    Raises:
-      DeviceCountError: JAX has already started with fewer devices.
-
-    Example:
-      >>> from haiku_state import use_devices
-      >>> len(use_devices(1))
-      1
-
-    References:
-      JAX's documentation, `Sharded computation
-      <https://docs.jax.dev/en/latest/sharded-computation.html>`__, on simulated devices.
-    """
-    flags = os.environ.get("XLA_FLAGS", "")
-    if _FORCE not in flags:
-        os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()
-    devices = jax.local_devices()
-    if len(devices) < count:
-        devices = jax.local_devices(backend="cpu")
-    if len(devices) < count:
-        raise DeviceCountError(wanted=count, started=len(devices))
-    return devices[:count]
 
 
 def replicate(
@@ -121,6 +82,10 @@ def unreplicate(tree: Tree) -> Tree:
 
     def first(leaf: Any) -> jax.Array:
         leaf = jnp.asarray(leaf)
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            # to look at a key is not to use it up, as JAX's search for reused keys would say
+            data, impl = jax.random.key_data(leaf), jax.random.key_impl(leaf)
+            return jax.random.wrap_key_data(first(data), impl=impl)
         # the index alone may leave a copy on every device
         return jax.device_put(leaf[0], leaf.addressable_shards[0].device)
 
@@ -155,7 +120,12 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
         rows = leaf.shape[0]
         if rows % num_devices:
             fitting = num_devices * max(1, rows // num_devices)
-            raise BatchDivisionError(rows=rows, devices=num_devices, fitting=fitting)
+            raise BatchDivisionError(
+                rows=rows,
+                devices=num_devices,
+                fitting=fitting,
+                wrong=f"split_batch(batch, {num_devices})",
+            )
         return leaf.reshape(num_devices, rows // num_devices, *leaf.shape[1:])
 
     return jax.tree.map(split, batch)
@@ -167,7 +137,8 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
     .. math:: \max_{i,j} |x_i - x_j| \le \text{atol} \quad \text{in every leaf}
 
     Args:
-      tree: a PyTree with leaves of shape (devices, …).
+      tree: a PyTree with leaves of shape (devices, …), or of arrays on a mesh, whose copies on
+        the devices of this process are then compared.
       atol: the largest difference allowed, in the unit of the leaf.
       axis_name: the name of the device axis, for the advice in the error.
 
@@ -241,7 +212,20 @@ def _is_float(leaf: Any) -> bool:
 def _spread(leaf: Any) -> float:
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
-    values = np.asarray(leaf)
+    return max(map(_distance, _copies(leaf)), default=0.0)
+
+
+def _copies(leaf: Any) -> list["np.ndarray[Any, Any]"]:
+    """Give the replicas of a leaf, stacked: one stack for each part that has copies of its own."""
+    parts: dict[str, list[Any]] = {}
+    for shard in getattr(leaf, "addressable_shards", ()):
+        parts.setdefault(str(shard.index), []).append(shard.data)
+    if all(len(part) == 1 for part in parts.values()):
+        return [np.asarray(leaf)]  # no copies: the leading axis tells the replicas apart
+    return [np.stack([np.asarray(copy) for copy in part]) for part in parts.values()]
+
+
+def _distance(values: "np.ndarray[Any, Any]") -> float:
     exact = values.dtype.kind in "iub"
     values = values if exact else values.astype(np.float64)
     if np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=not exact):

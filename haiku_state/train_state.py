@@ -1,15 +1,17 @@
 """Everything that an update step carries from one batch to the next."""
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from haiku_state.contract import check_state
 from haiku_state.diagnosis import named_errors
 from haiku_state.errors import InitResultError
 from haiku_state.typing import InitFn, Params, State
+
+if TYPE_CHECKING:
+    import optax
 
 
 class TrainState(NamedTuple):
@@ -42,7 +44,11 @@ class TrainState(NamedTuple):
 
 
 def init_train_state(
-    init: InitFn, optimizer: optax.GradientTransformation, rng: jax.Array, *args: Any, **kwargs: Any
+    init: InitFn,
+    optimizer: "optax.GradientTransformation",
+    rng: jax.Array,
+    *args: Any,
+    **kwargs: Any,
 ) -> TrainState:
     """Run ``init`` and set up the optimizer for the params it gives.
 

@@ -48,9 +48,3 @@ class UpdateFn(Protocol):
     def __call__(
         self, train_state: T, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[T, Metrics]: ...
-
-
-class CompiledUpdateFn(Protocol):
-    """An :class:`UpdateFn` after ``jit_update`` or ``pmap_update``: it consumes its train state."""
-
-    def __call__(self, train_state: T, batch: Batch, /) -> tuple[T, Metrics]: ...

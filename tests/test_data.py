@@ -5,7 +5,12 @@ import pytest
 import sklearn.datasets
 
 import haiku_state as hs
-from haiku_state.errors import BatchRuleError, BatchSizeError, MissingExtraError
+from haiku_state.errors import (
+    BatchDivisionError,
+    BatchRuleError,
+    BatchSizeError,
+    MissingExtraError,
+)
 
 
 def raw_digits():
@@ -149,3 +154,58 @@ def test_an_unknown_rule_for_the_last_batch_is_refused():
         "  why:   the last rows would be treated in a way that nobody chose\n"
         "  more:  docs/api/data.rst"
     )
+
+
+@pytest.mark.parametrize("skip", [0, 1, 3, 4])
+@pytest.mark.parametrize("remainder", ["drop", "keep", "pad"])
+def test_a_run_goes_on_where_it_has_ended(skip, remainder):
+    whole = list(hs.batches(DATA, 3, seed=5, remainder=remainder))
+    rest = list(hs.batches(DATA, 3, seed=5, remainder=remainder, skip=skip))
+    assert len(rest) == len(whole) - min(skip, len(whole))
+    for one, other in zip(rest, whole[skip:], strict=True):
+        assert list(one) == list(other)
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+@pytest.mark.parametrize("remainder", ["drop", "keep", "pad"])
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_the_parts_of_all_processes_are_the_whole_batches(count, remainder):
+    whole = list(hs.batches(DATA, 4, seed=5, remainder=remainder))
+    parts = [
+        list(hs.batches(DATA, 4, seed=5, remainder=remainder, part=(i, count)))
+        for i in range(count)
+    ]
+    for batch, *own in zip(whole, *parts, strict=True):
+        for name in batch:
+            joined = np.concatenate([part[name] for part in own])
+            np.testing.assert_array_equal(joined, batch[name])
+
+
+def test_parts_that_do_not_divide_a_batch_are_refused():
+    with pytest.raises(BatchDivisionError) as caught:
+        hs.batches(DATA, 5, part=(0, 2))
+    assert "a batch of 5 rows does not divide among 2" in str(caught.value)
+    assert "wrong: batches(data, 5, part=(0, 2))" in str(caught.value)
+    assert "right: batches(data, batch_size=4)" in str(caught.value)
+
+
+@pytest.mark.parametrize(("count", "lengths"), [(1, [1] * 3), (2, [2, 1]), (3, [3]), (9, [3])])
+def test_stacks_hold_the_batches_in_order(count, lengths):
+    cut = list(hs.batches(DATA, 3, seed=1))
+    stacks = list(hs.stack_batches(iter(cut), count))
+    assert [len(stack["y"]) for stack in stacks] == lengths
+    for name in DATA:
+        joined = np.concatenate([stack[name] for stack in stacks])
+        np.testing.assert_array_equal(joined, np.stack([batch[name] for batch in cut]))
+
+
+def test_a_smaller_last_batch_begins_a_stack_of_its_own():
+    stacks = list(hs.stack_batches(hs.batches(DATA, 3, remainder="keep"), 10))
+    assert [stack["y"].shape for stack in stacks] == [(3, 3), (1, 1)]
+
+
+def test_a_stack_of_no_batch_is_refused_at_the_call():
+    with pytest.raises(BatchSizeError):
+        hs.stack_batches([], 0)
+    assert list(hs.stack_batches([], 1)) == []

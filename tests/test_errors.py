@@ -45,7 +45,10 @@ ERRORS = {
     errors.DonatedBufferError: (RuntimeError, {"path": "train_state.step"}),
     errors.SharedBufferError: (ValueError, {"paths": "\n    a\n    b"}),
     errors.BatchSizeError: (ValueError, {"batch_size": 64, "rows": 40, "fitting": 32}),
-    errors.BatchDivisionError: (ValueError, {"rows": 30, "devices": 4, "fitting": 28}),
+    errors.BatchDivisionError: (
+        ValueError,
+        {"rows": 30, "devices": 4, "fitting": 28, "wrong": "split_batch(batch, 4)"},
+    ),
     errors.BatchRuleError: (
         ValueError,
         {"remainder": "none", "known": "'drop', 'keep'", "batch_size": 8},
@@ -56,6 +59,75 @@ ERRORS = {
         {"path": "batch['x']", "shape": (8,), "devices": 4, "wrong": "f(1)", "right": "f(2)"},
     ),
     errors.ReplicaMismatchError: (ValueError, {"paths": "\n    a by 1", "axis": "devices"}),
+    errors.StackAxisError: (
+        ValueError,
+        {"path": "b", "shape": (3,), "first": "a", "length": (4,), "wrong": "f", "right": "g"},
+    ),
+    errors.MeshPlacementError: (
+        ValueError,
+        {"path": PATH, "shape": (3,), "found": "P()", "mesh": "x", "wrong": "f", "right": "g"},
+    ),
+    errors.TrainingMismatchError: (
+        ValueError,
+        {"directory": "run", "differences": "\n    seed: 0 -> 1"},
+    ),
+    errors.MicrobatchError: (
+        ValueError,
+        {"path": "a", "shape": (7,), "count": 4, "statistics": "once", "fitting": 4},
+    ),
+    errors.AccumulationArgumentError: (
+        ValueError,
+        {"argument": "count", "value": 0, "valid": "an int", "count": 0, "statistics": "once"},
+    ),
+    errors.AccumulatedGradientError: (TypeError, {"part": "state", "wrong": "f(1)"}),
+    errors.DecayRateError: (ValueError, {"value": 1.5}),
+    errors.MissingParamsError: (ValueError, {}),
+    errors.MissingAverageError: (ValueError, {"paths": "\n    params", "given": "opt_state"}),
+    errors.NoBatchesError: (ValueError, {}),
+    errors.UsedStateError: (ValueError, {"paths": f"\n    {PATH}"}),
+    errors.NothingFrozenError: (ValueError, {"names": "\n    a", "function": "freeze_params"}),
+    errors.PrecisionPolicyError: (ValueError, {"text": "half"}),
+    errors.ParamDtypeError: (TypeError, {"dtype": "float32", "paths": "\n    a: bfloat16"}),
+    errors.LossScaleTypeError: (TypeError, {"given": "float"}),
+    errors.LossScaleTwiceError: (ValueError, {"count": 2}),
+    errors.ProcessArgumentError: (
+        ValueError,
+        {"argument": "a", "value": 1, "expected": "b", "wrong": "1", "right": "2"},
+    ),
+    errors.ProcessEnvironmentError: (ValueError, {"missing": "SLURM_PROCID"}),
+    errors.LateStartError: (RuntimeError, {}),
+    errors.CoordinatorAddressError: (
+        OSError,
+        {"address": "a:1", "reason": "in use", "expected": 2, "other": "a:2"},
+    ),
+    errors.ProcessDevicesError: (RuntimeError, {"devices": 2}),
+    errors.MissingProcessError: (
+        RuntimeError,
+        {
+            "expected": 2,
+            "address": "a:1",
+            "timeout": 5,
+            "missing": "\n    process 1",
+            "present": 0,
+            "absent": 1,
+        },
+    ),
+    errors.LostProcessError: (
+        errors.MissingProcessError,
+        {"present": 0, "expected": 2, "timeout": 5},
+    ),
+    errors.EndedProcessError: (errors.LostProcessError, {"present": 0, "expected": 2}),
+    errors.CheckpointStepError: (ValueError, {"found": -1}),
+    errors.CheckpointLeafError: (TypeError, {"leaves": "\n    a"}),
+    errors.CheckpointPositionError: (TypeError, {"path": "position", "found": "tuple"}),
+    errors.CheckpointKeepError: (ValueError, {"keep": 0}),
+    errors.CheckpointExistsError: (
+        FileExistsError,
+        {"directory": "run", "existing": 6, "step": 5},
+    ),
+    errors.CheckpointDirectoryError: (OSError, {"directory": "run", "reason": "full"}),
+    errors.CheckpointMismatchError: (ValueError, {"step": 6, "differences": "\n    - a"}),
+    errors.BrokenCheckpointsError: (ValueError, {"directory": "run", "broken": "\n    step 6"}),
     errors.MissingExtraError: (ImportError, {"library": "scikit-learn", "extra": "data"}),
     errors.PlainClassError: (TypeError, {"given": "Linear"}),
     errors.MethodNameError: (AttributeError, {"name": "a", "cls": "A", "methods": "step, read"}),
@@ -83,7 +155,11 @@ def raised(error):
 
 
 def test_the_table_has_every_error():
-    classes = {value for value in vars(errors).values() if inspect.isclass(value)}
+    classes = {
+        value
+        for value in vars(errors).values()
+        if inspect.isclass(value) and not issubclass(value, Warning)
+    }
     assert classes == {errors.HaikuStateError, *ERRORS}
 
 

@@ -1,5 +1,6 @@
 import os
 import re
+import socket
 import subprocess
 import sys
 
@@ -37,7 +38,7 @@ BAD = {
     "unknown command": ("learn", r"invalid choice: 'learn'"),
     "unknown option": ("train --speed 3", r"unrecognized arguments: --speed 3"),
     "unknown model": ("train --model transformer", r"--model: invalid choice: 'transformer'"),
-    "unknown update": ("train --update scan", r"--update: invalid choice: 'scan'"),
+    "unknown update": ("train --update fast", r"--update: invalid choice: 'fast'"),
     "no epochs": ("train --epochs 0", r"--epochs: 0 is not between 1 and 2147483647"),
     "negative devices": ("train --devices -1", r"--devices: -1 is not between 1"),
     "huge seed": ("train --seed 2147483648", r"--seed: 2147483648 is not between 0"),
@@ -49,7 +50,37 @@ BAD = {
     ),
     "jit on four": (
         "train --update jit --devices 4",
-        r"--update jit runs on one device, not on 4; use pmap",
+        r"--update jit runs on one device, not on 4; use shard",
+    ),
+    "scan on four": ("train --update scan --devices 4", r"--update scan runs on one device"),
+    "processes without a place to meet": (
+        "train --num-processes 2 --process-id 0",
+        r"--num-processes and --process-id need --coordinator HOST:PORT",
+    ),
+    "processes with jit": (
+        "train --coordinator localhost:1234 --num-processes 2 --process-id 0",
+        r"--update jit runs in one process; with many, use shard or shard_map",
+    ),
+    "undivided among processes": (
+        "train --update shard --devices 4 --batch-size 36"
+        " --coordinator localhost:1234 --num-processes 2 --process-id 0",
+        r"--batch-size 36 does not divide among 8 devices",
+    ),
+    "a process beyond the last": (
+        "train --update shard --coordinator localhost:1234 --num-processes 2 --process-id 2",
+        r"process_id is 2, and it must be ",
+    ),
+    "a place without a port": (
+        "train --update shard --coordinator localhost --num-processes 2 --process-id 0",
+        r"coordinator is 'localhost', and it must be HOST:PORT",
+    ),
+    "no scheduler": (
+        "train --update shard --coordinator auto",
+        r"start_processes\(\) was given nothing, and the environment has no",
+    ),
+    "checkpoints nowhere": (
+        "train --checkpoint-every 5",
+        r"--checkpoint-every needs --checkpoint-dir DIR",
     ),
     "batch above the data": (
         "train --model regression --batch-size 354",
@@ -108,6 +139,59 @@ def test_a_bad_argument_in_a_fresh_process():
     assert_one_line(ran.stdout, ran.stderr, "--batch-size 30 does not divide among 4 devices")
 
 
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+def start_two(port, *arguments, processes=(0, 1), timeout=60):
+    """The command in two processes, each without any XLA flag."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    del environment["XLA_FLAGS"]
+    meeting = ["--coordinator", f"localhost:{port}", "--num-processes", "2"]
+    return [
+        subprocess.Popen(
+            [
+                sys.executable, "-m", "haiku_state", "train", "--update", "shard", *meeting,
+                "--process-id", str(process), "--timeout", str(timeout), *arguments,
+            ],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        )
+        for process in processes
+    ]  # fmt: skip
+
+
+def outputs(processes):
+    """What each process printed, without what gloo's own code says on stdout."""
+    printed = []
+    for process in processes:
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        printed.append([line for line in output.splitlines() if not line.startswith("[Gloo]")])
+    return printed
+
+
+def test_two_processes_train_together_and_write_once(tmp_path):
+    short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
+    folder, plot = tmp_path / "run", tmp_path / "curves.png"
+    files = ["--checkpoint-dir", str(folder), "--plot", str(plot)]
+    table, nothing = outputs(start_two(free_port(), *short, *files))
+    assert nothing == []
+    alone = run("train", *short)
+    assert score("\n".join(table[:-1])) == pytest.approx(score(alone.stdout), abs=1e-3)
+    assert imread(plot).ndim == 3
+    assert len([path for path in folder.iterdir() if path.name.isdigit()]) == 2
+    assert outputs(start_two(free_port(), *short, *files)) == [table, []]
+
+
+def test_a_process_that_does_not_come_ends_the_other_with_one_line():
+    [first] = start_two(free_port(), processes=[0], timeout=3)
+    output, errors = first.communicate(timeout=60)
+    assert first.returncode == 2
+    assert_one_line(output, errors.splitlines()[0], "2 processes were to meet at localhost:")
+
+
 @pytest.mark.parametrize("name", ["sklearn", "rich", "matplotlib"])
 def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, name, None)
@@ -119,12 +203,24 @@ def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, caps
     )
 
 
+def test_without_orbax_one_line_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "orbax", None)
+    with pytest.raises(SystemExit) as left:
+        main(["train", "--checkpoint-dir", "run"])
+    assert left.value.code == 1
+    assert capsys.readouterr().err == (
+        'haiku_state train: error: orbax not installed; pip install "haiku-state[checkpoint]"\n'
+    )
+
+
 def test_help_lists_the_options(capsys):
     with pytest.raises(SystemExit) as left:
         main(["train", "--help"])
     assert left.value.code == 0
     output = capsys.readouterr().out
-    for option in ("model", "update", "devices", "epochs", "batch-size", "seed", "plot"):
+    options = "model update devices epochs batch-size seed plot checkpoint-dir checkpoint-every"
+    processes = "coordinator num-processes process-id timeout"
+    for option in f"{options} {processes}".split():
         assert f"--{option}" in output
 
 
@@ -142,7 +238,7 @@ def test_a_fresh_process_forces_the_devices_it_needs(tmp_path):
 
 
 @pytest.mark.usefixtures("standard_promotion")
-@pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
+@pytest.mark.parametrize("update", ["jit", "scan", "pmap --devices 4", "shard_map --devices 4"])
 def test_thirty_epochs_read_97_of_100_digits(update, capsys):
     assert main(f"train --epochs 30 --update {update}".split()) == 0
     output = capsys.readouterr().out

@@ -1,5 +1,7 @@
 import ast
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,17 @@ def test_every_public_name_has_a_line_of_its_own():
     assert len(exports) == len(set(public_names()))
 
 
+def test_importing_the_package_imports_no_library_that_only_some_functions_use():
+    program = "import sys, haiku_state; print(*{name.split('.')[0] for name in sys.modules})"
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
+    )
+    loaded = set(ran.stdout.split())
+    assert {"haiku_state", "haiku", "jax"} <= loaded
+    lazy = {"optax", "orbax", "sklearn", "matplotlib"}
+    assert loaded & lazy == set()
+
+
 def test_the_package_is_typed():
     assert (PACKAGE / "py.typed").is_file()
 
@@ -52,4 +65,6 @@ def test_the_package_is_typed():
 def test_every_error_stands_on_its_page():
     page = (DOCS / "api/errors.rst").read_text(encoding="utf-8")
     listed = re.findall(r"autoexception:: (\w+)", page)
-    assert sorted(listed) == sorted(name for name in vars(hs.errors) if name.endswith("Error"))
+    assert sorted(listed) == sorted(
+        name for name in vars(hs.errors) if name.endswith(("Error", "Warning"))
+    )

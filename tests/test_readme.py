@@ -1,14 +1,20 @@
 """The READMEs: their commands run as written, and both say the same."""
 
+import concurrent.futures
 import configparser
 import os
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import haiku_state as hs
+from haiku_state.__main__ import main
+from haiku_state.train import WAYS
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -63,21 +69,52 @@ def test_the_error_is_printed_as_shown(text, language, tmp_path):
     assert run([sys.executable, "-c", example], tmp_path, language) == shown
 
 
+TRAIN = [shlex.split(line)[1:] for line in lines("console") if "haiku_state train" in line]
+
+
 def test_the_train_command(tmp_path):
-    (command,) = [line for line in lines("console") if "haiku_state train" in line]
-    words = shlex.split(command)
-    assert words[0] == "python"
-    output = run([sys.executable, *words[1:]], tmp_path)
+    output = run([sys.executable, *TRAIN[0]], tmp_path)
     assert re.search(r"^test accuracy 0\.9[789]\d\d$", output, re.MULTILINE), output
     assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_two_commands_are_those_of_ci_and_exist():
+def test_the_commands_of_two_processes_meet(tmp_path):
+    assert [words[-1] for words in TRAIN[1:]] == ["0", "1"]
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        outputs = threads.map(
+            lambda words: run(
+                [sys.executable, *[word.replace(":1234", f":{port}") for word in words], "--epochs", "1"],
+                tmp_path,
+            ),
+            TRAIN[1:],
+        )
+        assert ["test accuracy 0." in output for output in outputs] == [True, False]
+
+
+def test_the_options_of_the_text_are_those_of_the_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["train", "--help"])
+    known = capsys.readouterr().out
+    for text in (ENGLISH, CHINESE):
+        section = text.split("\n## ")[3]
+        options = re.findall(r"(?<![\w-])--[a-z][a-z-]+", section)
+        assert len(set(options)) > 12
+        assert [option for option in options if option not in known] == []
+        table = re.findall(r"^\| `(\w+)` \| `(\w+)\(", section, re.MULTILINE)
+        assert [way for way, _ in table] == list(WAYS)
+        assert all(hasattr(hs, name) for _, name in table)
+
+
+def test_the_tox_commands_are_those_of_ci_and_exist():
     ci = (ROOT / ".ci/run").read_text().splitlines()
     commands = [line for line in lines("console") if "tox run" in line]
-    assert [line for line in commands if line not in ci] == []
     tox = configparser.ConfigParser()
     tox.read(ROOT / "tox.ini")
-    known = re.split(r"[,\s]+", tox["tox"]["env_list"])
-    assert [line.split(" -e ")[1] in known for line in commands] == [True, True]
+    known = [*re.split(r"[,\s]+", tox["tox"]["env_list"]), "bench"]
+    assert [line.split(" -e ")[1] in known for line in commands] == [True, True, True]
+    for command in commands:  # the benchmarks with an option that makes them short
+        assert any(line.split(" -- ")[0] == command for line in ci), command
     assert os.access(ROOT / ".ci/run", os.X_OK)

@@ -50,6 +50,15 @@ def test_unreplicate_undoes_replicate_on_one_device():
     assert all(len(leaf.sharding.device_set) == 1 for leaf in jax.tree.leaves(one))
 
 
+def test_a_key_can_be_looked_at_between_two_updates():
+    draw = jax.pmap(lambda key: jax.random.split(key)[0], devices=FOUR)
+    keys = hs.replicate(jax.random.key(3), FOUR)
+    for _ in range(3):
+        one = jax.random.key_data(hs.unreplicate(keys))
+        np.testing.assert_array_equal(one, jax.random.key_data(keys)[0])
+        keys = draw(keys)
+
+
 def test_python_numbers_and_numpy_arrays_are_replicated_too():
     replicas = hs.replicate({"n": 3, "x": np.ones(2, np.float32)}, FOUR)
     assert replicas["n"].tolist() == [3] * 4

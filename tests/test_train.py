@@ -1,3 +1,4 @@
+import functools
 import io
 
 import numpy as np
@@ -5,7 +6,16 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
-from haiku_state.train import TASKS, Epoch, print_table, save_plot, train
+from haiku_state.errors import CheckpointMismatchError, TrainingMismatchError
+from haiku_state.train import (
+    ONE_DEVICE,
+    TASKS,
+    WAYS,
+    Epoch,
+    print_table,
+    save_plot,
+    train,
+)
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -24,12 +34,79 @@ def numbers(rows):
     return np.array([row[1:4] for row in rows])
 
 
+@functools.cache
+def on_one_device(model):
+    return train(model, "jit", 1, epochs=2, batch_size=64, seed=0)
+
+
+@pytest.mark.parametrize("update", [update for update in WAYS if update != "jit"])
 @pytest.mark.parametrize("model", TASKS)
-def test_four_devices_learn_what_one_learns(model):
-    one = train(model, "jit", 1, epochs=2, batch_size=64, seed=0)
-    four = train(model, "pmap", 4, epochs=2, batch_size=64, seed=0)
+def test_each_way_learns_what_one_device_learns(model, update):
+    devices = 1 if update in ONE_DEVICE else 4
+    rows = train(model, update, devices, epochs=2, batch_size=64, seed=0)
     # adam divides by the size of a gradient: the last digits of a small one weigh as much
-    np.testing.assert_allclose(numbers(four), numbers(one), rtol=2e-2)
+    np.testing.assert_allclose(numbers(rows), numbers(on_one_device(model)), rtol=2e-2)
+
+
+def stopping_after(count):
+    """A ``progress`` that breaks off, as a kill would."""
+    calls = iter(range(count))
+
+    def progress(metrics):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+@pytest.mark.parametrize("update", WAYS)
+@pytest.mark.parametrize("stop", [2, 9])
+def test_a_run_that_was_broken_off_goes_on_with_the_same_numbers(update, stop, tmp_path):
+    devices = 1 if update in ONE_DEVICE else 4
+    fixed = {"batch_size": 8, "seed": 0, "epochs": 2}
+    unbroken = train("regression", update, devices, **fixed)
+    saving = {"checkpoint_dir": tmp_path / "run", "checkpoint_every": 7}
+    if update == "scan":
+        stop = stop // 2  # it makes twenty updates in a call
+    with pytest.raises(KeyboardInterrupt):
+        train("regression", update, devices, **fixed, **saving, progress=stopping_after(stop))
+    rows = train("regression", update, devices, **fixed, **saving)
+    assert [row[:4] for row in rows] == [row[:4] for row in unbroken]
+    again = train("regression", update, devices, **fixed, **saving)
+    assert again == rows
+
+
+def test_a_run_goes_on_for_more_epochs_and_in_another_way(tmp_path):
+    first = train("regression", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
+    rows = train("regression", "shard", 4, 2, 8, 0, checkpoint_dir=tmp_path)
+    assert rows[0] == first[0]
+    expected = train("regression", "jit", 1, 2, 8, 0)
+    np.testing.assert_allclose(numbers(rows), numbers(expected), rtol=1e-4)
+
+
+@pytest.mark.parametrize("change", [{"seed": 1}, {"batch_size": 16}])
+def test_a_checkpoint_of_another_run_is_refused(change, tmp_path):
+    settings = {"epochs": 1, "batch_size": 8, "seed": 0, "checkpoint_dir": tmp_path / "run"}
+    train("regression", "jit", 1, **settings)
+    before = sorted(tmp_path.rglob("*"))
+    [(name, value)] = change.items()
+    with pytest.raises(TrainingMismatchError) as caught:
+        train("regression", "jit", 1, **{**settings, **change})
+    assert str(caught.value) == (
+        f"the checkpoints in {tmp_path}/run are of another run:\n"
+        f"    {name}: {settings[name]} -> {value}\n"
+        f"  wrong: train --checkpoint-dir {tmp_path}/run\n"
+        f"  right: train --checkpoint-dir {tmp_path}/run-2\n"
+        "  why:   the position in the data has a meaning for the same data and order only\n"
+        "  more:  docs/api/checkpoint.rst"
+    )
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_checkpoint_of_another_model_is_refused(tmp_path):
+    train("regression", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
+    with pytest.raises(CheckpointMismatchError, match=r"linear_regression"):
+        train("classifier", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
 
 
 def test_the_seed_repeats_a_run_and_another_seed_does_not():

@@ -33,7 +33,8 @@ nitpicky = True
 # types of other libraries: their pages are linked from the prose, and the build asks no network
 nitpick_ignore_regex = [
     ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|os|pathlib|typing)\..+"),
-    ("py:class", r"haiku_state\.replicas\.Tree"),
+    ("py:class", r"haiku_state\.[\w.]+\.(Tree|T)"),
+    ("py:class", r"jmp\..*"),
 ]
 
 # one source, one execution

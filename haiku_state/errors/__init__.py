@@ -1,6 +1,16 @@
 """Errors that say what happened, the wrong line, the right line, why, and where to read more."""
 
 from haiku_state.errors.base import HaikuStateError as HaikuStateError
+from haiku_state.errors.base import as_lines as as_lines
+from haiku_state.errors.checkpoints import BrokenCheckpointsError as BrokenCheckpointsError
+from haiku_state.errors.checkpoints import CheckpointDirectoryError as CheckpointDirectoryError
+from haiku_state.errors.checkpoints import CheckpointExistsError as CheckpointExistsError
+from haiku_state.errors.checkpoints import CheckpointKeepError as CheckpointKeepError
+from haiku_state.errors.checkpoints import CheckpointLeafError as CheckpointLeafError
+from haiku_state.errors.checkpoints import CheckpointMismatchError as CheckpointMismatchError
+from haiku_state.errors.checkpoints import CheckpointPositionError as CheckpointPositionError
+from haiku_state.errors.checkpoints import CheckpointStepError as CheckpointStepError
+from haiku_state.errors.checkpoints import SkippedCheckpointWarning as SkippedCheckpointWarning
 from haiku_state.errors.classes import AttributeKindError as AttributeKindError
 from haiku_state.errors.classes import ClassStateError as ClassStateError
 from haiku_state.errors.classes import MethodNameError as MethodNameError
@@ -24,6 +34,27 @@ from haiku_state.errors.pairs import OutsideTransformError as OutsideTransformEr
 from haiku_state.errors.pairs import PairArgumentError as PairArgumentError
 from haiku_state.errors.pairs import StatelessTransformError as StatelessTransformError
 from haiku_state.errors.pairs import UninitializedParameterError as UninitializedParameterError
+from haiku_state.errors.pieces import AccumulatedGradientError as AccumulatedGradientError
+from haiku_state.errors.pieces import AccumulationArgumentError as AccumulationArgumentError
+from haiku_state.errors.pieces import DecayRateError as DecayRateError
+from haiku_state.errors.pieces import LossScaleTwiceError as LossScaleTwiceError
+from haiku_state.errors.pieces import LossScaleTypeError as LossScaleTypeError
+from haiku_state.errors.pieces import MicrobatchError as MicrobatchError
+from haiku_state.errors.pieces import MissingAverageError as MissingAverageError
+from haiku_state.errors.pieces import MissingParamsError as MissingParamsError
+from haiku_state.errors.pieces import NoBatchesError as NoBatchesError
+from haiku_state.errors.pieces import NothingFrozenError as NothingFrozenError
+from haiku_state.errors.pieces import ParamDtypeError as ParamDtypeError
+from haiku_state.errors.pieces import PrecisionPolicyError as PrecisionPolicyError
+from haiku_state.errors.pieces import UsedStateError as UsedStateError
+from haiku_state.errors.processes import CoordinatorAddressError as CoordinatorAddressError
+from haiku_state.errors.processes import EndedProcessError as EndedProcessError
+from haiku_state.errors.processes import LateStartError as LateStartError
+from haiku_state.errors.processes import LostProcessError as LostProcessError
+from haiku_state.errors.processes import MissingProcessError as MissingProcessError
+from haiku_state.errors.processes import ProcessArgumentError as ProcessArgumentError
+from haiku_state.errors.processes import ProcessDevicesError as ProcessDevicesError
+from haiku_state.errors.processes import ProcessEnvironmentError as ProcessEnvironmentError
 from haiku_state.errors.state import CounterAdvancedError as CounterAdvancedError
 from haiku_state.errors.state import CounterStoppedError as CounterStoppedError
 from haiku_state.errors.state import DeviceStackedError as DeviceStackedError
@@ -39,6 +70,9 @@ from haiku_state.errors.updates import DeviceAxisError as DeviceAxisError
 from haiku_state.errors.updates import DeviceCountError as DeviceCountError
 from haiku_state.errors.updates import DonatedBufferError as DonatedBufferError
 from haiku_state.errors.updates import LossFunctionError as LossFunctionError
+from haiku_state.errors.updates import MeshPlacementError as MeshPlacementError
 from haiku_state.errors.updates import MissingExtraError as MissingExtraError
 from haiku_state.errors.updates import ReplicaMismatchError as ReplicaMismatchError
 from haiku_state.errors.updates import SharedBufferError as SharedBufferError
+from haiku_state.errors.updates import StackAxisError as StackAxisError
+from haiku_state.errors.updates import TrainingMismatchError as TrainingMismatchError

@@ -54,7 +54,7 @@ class BatchDivisionError(HaikuStateError, ValueError):
     """The devices do not divide the rows of a batch."""
 
     TEXT_WHAT = _("a batch of {rows} rows does not divide among {devices} devices.")
-    TEXT_WRONG = "split_batch(batch, {devices})"
+    TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "batches(data, batch_size={fitting})"
     TEXT_WHY = _("every device must get the same number of rows: they run one program")
     MORE = "docs/update/pmapped_update.md"
@@ -100,6 +100,38 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     TEXT_RIGHT = 'BatchNorm(True, True, 0.9, cross_replica_axis="{axis}")'
     TEXT_WHY = _("each device saw other rows, and nothing averaged what it computed from them")
     MORE = "docs/update/pmapped_update.md"
+
+
+class StackAxisError(HaikuStateError, ValueError):
+    """Leaves that are stacked along one axis do not share its length."""
+
+    TEXT_WHAT = _("{path} has shape {shape}, and {first} has shape {length}.")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = _("entry i of the first axis of all leaves is one batch, or one member")
+    MORE = "docs/api/update.rst"
+
+
+class MeshPlacementError(HaikuStateError, ValueError):
+    """A leaf of a train state is not where the update step on a mesh needs it."""
+
+    TEXT_WHAT = _(
+        "{path} of shape {shape} has the placement {found}, which does not fit the mesh {mesh}."
+    )
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = _("a compiled step on a mesh takes and leaves every leaf where it lies")
+    MORE = "docs/api/update.rst"
+
+
+class TrainingMismatchError(HaikuStateError, ValueError):
+    """A checkpoint is of a run with other settings."""
+
+    TEXT_WHAT = _("the checkpoints in {directory} are of another run:{differences}")
+    TEXT_WRONG = "train --checkpoint-dir {directory}"
+    TEXT_RIGHT = "train --checkpoint-dir {directory}-2"
+    TEXT_WHY = _("the position in the data has a meaning for the same data and order only")
+    MORE = "docs/api/checkpoint.rst"
 
 
 class MissingExtraError(HaikuStateError, ImportError):

@@ -1,0 +1,116 @@
+"""The driver's side of the workers: start them, ask them one at a time, end them."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.problem import Size
+
+FOLDER = Path(__file__).parents[1]
+
+
+class WorkerError(Exception):
+    """A worker has died."""
+
+
+class Worker:
+    """One contender in a process of its own."""
+
+    def __init__(self, contender: str, size: Size, devices: int = 1, **options: Any) -> None:
+        self.name = contender
+        task = {"contender": contender, "size": size._asdict(), "options": options}
+        self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed in close
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.worker", json.dumps(task)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            bufsize=1,
+            cwd=FOLDER,
+            env=environment(devices),
+        )
+        self._first: dict[str, Any] | None = None
+
+    def missing(self) -> str | None:
+        """Wait until it is set up; say why it cannot take part."""
+        self._first = self._first or self._answer()
+        return self._first.get("missing")
+
+    def ask(self, **command: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):  # the answer that fails to come says it better
+            self._process.stdin.write(json.dumps(command) + "\n")
+        return self._answer()
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if line:
+            answer: dict[str, Any] = json.loads(line)
+            return answer
+        self._process.wait()
+        self._errors.seek(0)
+        raise WorkerError(f"{self.name} has died:\n{self._errors.read()[-3000:]}")
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()  # the end of its loop
+        self._process.stdout.close()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+
+@contextlib.contextmanager
+def started(workers: dict[str, Any]) -> Iterator[dict[str, Worker]]:
+    """Start workers, ``{label: arguments of Worker}``, wait for all of them, and end them."""
+    with contextlib.ExitStack() as stack:
+        running = {}
+        for label, arguments in workers.items():
+            running[label] = Worker(**arguments)
+            stack.callback(running[label].close)
+        for worker in running.values():
+            worker.missing()
+        yield running
+
+
+def environment(devices: int = 1) -> dict[str, str]:
+    """Give the environment of a process that measures: one CPU, cut into so many devices."""
+    values = {"JAX_PLATFORMS": "cpu", **os.environ}
+    values.pop("PYTHONDONTWRITEBYTECODE", None)
+    force = "--xla_force_host_platform_device_count"
+    flags = [flag for flag in values.get("XLA_FLAGS", "").split() if not flag.startswith(force)]
+    values["XLA_FLAGS"] = " ".join([*flags, f"{force}={devices}"])
+    return values
+
+
+def seconds_to_import(modules: str) -> float:
+    """Import modules, ``"jax, haiku"`` say, in a fresh process, and take the time."""
+    code = (
+        "import time; start = time.perf_counter()\n"
+        f"import {modules}\n"
+        "print(time.perf_counter() - start)"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=FOLDER,
+        env=environment(),
+        check=False,
+    )
+    if result.returncode:
+        raise WorkerError(f"import {modules} has failed:\n{result.stderr[-3000:]}")
+    return float(result.stdout)

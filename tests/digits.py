@@ -1,0 +1,71 @@
+"""The same small training run on digits for every test that compares ways to run it."""
+
+import functools
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import haiku_state as hs
+
+STEPS = 20
+ROWS = 32
+
+
+@functools.cache
+def batches(steps=STEPS, rows=ROWS):
+    return tuple(hs.batches(hs.load_digits().train, rows, seed=0))[:steps]
+
+
+def pair_of(axis=None):
+    return hk.transform_with_state(
+        lambda x: hs.Classifier([32], 10, 0.9, cross_replica_axis=axis)(x, is_training=True)
+    )
+
+
+def loss_of(pair):
+    def loss_fn(params, state, rng, batch):
+        logits, state = pair.apply(params, state, rng, batch["inputs"])
+        labels = jax.nn.one_hot(batch["targets"], 10)
+        return -jnp.mean(jnp.sum(jax.nn.log_softmax(logits) * labels, axis=-1)), (state, {})
+
+    return loss_fn
+
+
+def update_of(optimizer, axis=None):
+    return hs.make_update(loss_of(pair_of(axis)), optimizer)
+
+
+@functools.cache
+def initial(seed):
+    """What ``init`` gives, once: it runs operation by operation, and takes its time."""
+    return pair_of().init(jax.random.key(seed), batches()[0]["inputs"])
+
+
+def start(optimizer, seed=0):
+    return hs.init_train_state(
+        lambda rng: jax.tree.map(jnp.copy, initial(seed)), optimizer, jax.random.key(seed)
+    )
+
+
+def on_one_device(optimizer, seed=0):
+    """Train state and losses after all steps by ``jit_update``."""
+    run, train_state, losses = hs.jit_update(update_of(optimizer)), start(optimizer, seed), []
+    for batch in batches():
+        train_state, metrics = run(train_state, batch)
+        losses.append(float(metrics["loss"]))
+    return train_state, np.array(losses)
+
+
+def distance(one, other):
+    """The largest difference of two trees of numbers."""
+    return max(
+        float(np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64)).max(initial=0))
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
+    )
+
+
+ADAM = optax.adam(1e-3)
+SGD = optax.sgd(0.1, momentum=0.9)
