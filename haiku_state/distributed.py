@@ -60,7 +60,7 @@ def start_processes(
       ProcessDevicesError: this JAX is too old for several CPU devices in each process.
 
     Example:
-      >>> from haiku_state.distributed import start_processes
+      >>> from haiku_state import start_processes
       >>> start_processes("localhost", 2, 0)
       Traceback (most recent call last):
         ...
@@ -93,11 +93,11 @@ def process_part() -> tuple[int, int]:
     """Say which part of each batch this process reads.
 
     Returns:
-      ``(index, count)``, the id of this process and the number of all: of a batch of ``rows`` rows
+      ``(index, count)``, the id of this process and the number of all. Of a batch of ``rows`` rows
       it reads ``rows * index // count`` to ``rows * (index + 1) // count``.
 
     Example:
-      >>> from haiku_state.distributed import process_part
+      >>> from haiku_state import process_part
       >>> process_part()
       (0, 1)
 
@@ -117,7 +117,7 @@ def is_main_process() -> bool:
       True in process 0.
 
     Example:
-      >>> from haiku_state.distributed import is_main_process
+      >>> from haiku_state import is_main_process
       >>> if is_main_process():
       ...     print("loss 0.5")
       loss 0.5
@@ -146,8 +146,7 @@ def global_batch(batch: Tree, mesh: Mesh) -> Tree:
 
     Example:
       >>> import jax, numpy as np
-      >>> from haiku_state import data_mesh
-      >>> from haiku_state.distributed import global_batch
+      >>> from haiku_state import data_mesh, global_batch
       >>> mesh = data_mesh(jax.devices()[:1])
       >>> batch = global_batch({"x": np.arange(4, dtype=np.float32)}, mesh)
       >>> batch["x"].shape, batch["x"].sharding.mesh == mesh

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import NamedSharding
 
 from haiku_state.errors import (
     BatchDivisionError,
@@ -221,6 +222,9 @@ def _copies(leaf: Any) -> list["np.ndarray[Any, Any]"]:
     for shard in getattr(leaf, "addressable_shards", ()):
         parts.setdefault(str(shard.index), []).append(shard.data)
     if all(len(part) == 1 for part in parts.values()):
+        place = getattr(leaf, "sharding", None)
+        if len(parts) == 1 and isinstance(place, NamedSharding) and place.is_fully_replicated:
+            return []  # any other copies lie in other processes
         return [np.asarray(leaf)]  # no copies: the leading axis tells the replicas apart
     return [np.stack([np.asarray(copy) for copy in part]) for part in parts.values()]
 

@@ -27,7 +27,7 @@ class ProcessWatch:
     """What :func:`watch_processes` gives: it wants to hear of each update.
 
     Example:
-      >>> from haiku_state.distributed import watch_processes
+      >>> from haiku_state import watch_processes
       >>> with watch_processes() as watch:
       ...     print(type(watch).__name__)
       ProcessWatch
@@ -126,8 +126,7 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
 
     Example:
       >>> import jax.numpy as jnp
-      >>> from haiku_state import jit_update
-      >>> from haiku_state.distributed import watch_processes
+      >>> from haiku_state import jit_update, watch_processes
       >>> run = jit_update(lambda total, batch, *, axis_name=None: (total + batch["x"].sum(), {}))
       >>> total = jnp.float32(0)
       >>> with watch_processes(timeout=300) as watch:
@@ -177,7 +176,7 @@ def end_processes(code: int = 0) -> NoReturn:
       code: the exit code.
 
     Example:
-      >>> from haiku_state.distributed import end_processes
+      >>> from haiku_state import end_processes
       >>> def main(train, save):
       ...     try:
       ...         train()

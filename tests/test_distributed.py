@@ -510,10 +510,11 @@ def test_a_broken_connection_is_named(ends, text):
     ids=repr,
 )
 def test_any_other_error_passes_and_lets_the_others_know(ends, error, code):
-    with pytest.raises(type(error)) as raised, watch.watching(60, 0, 2):
+    with pytest.raises(type(error)) as raised, watch.watching(60, 0, 2) as watched:
         raise error
     assert raised.value is error
     assert ends.codes == [code]
+    assert watched._ended.is_set()  # what the program does now may take its time
 
 
 @pytest.mark.parametrize("code", [0, None])

@@ -1,6 +1,5 @@
 """A train state as a list of leaves: what a checkpoint records of each, and how one comes back."""
 
-import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -60,7 +59,7 @@ def leaves_of(train_state: Any, call: str) -> dict[str, Any]:
         elif isinstance(leaf, jax.Array) and leaf.is_deleted():
             raise DonatedBufferError(path=path)
         else:
-            leaves[path] = jnp.asarray(leaf) if isinstance(leaf, int | float | complex) else leaf
+            leaves[path] = leaf if hasattr(leaf, "dtype") else jnp.asarray(leaf)
     if refused:
         raise CheckpointLeafError(leaves=as_lines(refused))
     return leaves
@@ -71,17 +70,15 @@ def data_of(leaf: Any) -> Any:
     return jax.random.key_data(leaf) if _is_key(leaf) else leaf
 
 
-def kind_of(leaf: Any) -> Kind:
-    """Say what the leaf that takes the place of this one must be."""
-    data = data_of(leaf)
+def kind_of(leaf: Any, data: Any) -> Kind:
+    """Say what the leaf that takes the place of this one must be, given its data."""
     return Kind(str(leaf.dtype) if _is_key(leaf) else None, str(data.dtype), np.shape(data))
 
 
 def on_host(leaf: Any) -> Array:
     """Copy the data of a leaf to the host; every process must take part."""
     data = data_of(leaf)
-    # the copy is there so that the leaf itself keeps no second life in host memory
-    return whole(jnp.copy(data)) if isinstance(data, jax.Array) else np.array(data)
+    return whole(data) if isinstance(data, jax.Array) else np.asarray(data)
 
 
 def restored(data: Array, weak: bool, like: Any) -> jax.Array:
@@ -102,16 +99,10 @@ def restored(data: Array, weak: bool, like: Any) -> jax.Array:
     if sharding == default:
         array = jnp.array(data)
     else:
-        # a copy for each device: it may be donated, and must not be written twice
-        part = functools.partial(_part, data)
-        array = jax.make_array_from_callback(data.shape, sharding, part)
+        array = jax.make_array_from_callback(data.shape, sharding, data.__getitem__)
     if _is_key(like):
         return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like))
     return _weakened(array) if weak else array
-
-
-def _part(data: Array, index: Any) -> Array:
-    return np.array(data[index])
 
 
 def _weakened(array: jax.Array) -> jax.Array:
@@ -135,12 +126,10 @@ def _is_key(leaf: Any) -> bool:
 def _is_exact(leaf: Any) -> bool:
     if isinstance(leaf, jax.core.Tracer):
         return False
-    limits = np.iinfo(jnp.result_type(int))
-    if isinstance(leaf, int) and not limits.min <= leaf <= limits.max:
-        return False
-    if isinstance(leaf, jax.Array | int | float | complex):
-        return True
-    if not isinstance(leaf, np.ndarray | np.generic):
-        return False
-    known = jnp.issubdtype(leaf.dtype, np.number) or leaf.dtype == bool
-    return bool(known) and jax.dtypes.canonicalize_dtype(leaf.dtype) == leaf.dtype
+    if isinstance(leaf, np.ndarray | np.generic):
+        known = jnp.issubdtype(leaf.dtype, np.number) or leaf.dtype == bool
+        return bool(known) and jax.dtypes.canonicalize_dtype(leaf.dtype) == leaf.dtype
+    if isinstance(leaf, int):
+        limits = np.iinfo(jnp.result_type(int))
+        return int(limits.min) <= leaf <= int(limits.max)
+    return isinstance(leaf, jax.Array | float | complex)

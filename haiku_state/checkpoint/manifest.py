@@ -18,9 +18,9 @@ import numpy as np
 from haiku_state.checkpoint.leaves import kind_of
 from haiku_state.checkpoint.processes import Array, as_bytes
 from haiku_state.errors.checkpoints import (
-    CHANGED_LEAF,
+    CHANGED,
     CHANGED_MANIFEST,
-    MISSING_LEAF,
+    MISSING,
     UNKNOWN_FORMAT,
     UNREADABLE,
 )
@@ -83,7 +83,7 @@ def manifest_of(step: int, leaves: Mapping[str, Any], data: list[Array], positio
         "leaves": [
             {
                 "path": path,
-                **kind_of(leaf)._asdict(),
+                **kind_of(leaf, array)._asdict(),
                 "shape": list(array.shape),
                 "weak": bool(getattr(leaf, "weak_type", False)),
                 "sha256": _sha256(as_bytes(array).data),
@@ -133,7 +133,7 @@ def read_files(folder: Path, step: int) -> Checkpoint:
             for entry in manifest["leaves"]:
                 path, name = entry["path"], f"{_name(entry['path'])}.npy"
                 if name not in names:
-                    raise broken(MISSING_LEAF, path=path)
+                    raise broken(MISSING, path=path)
                 # read whole, and compared with a checksum of the zip file, before it is looked into
                 raw = io.BytesIO(file.read(name))
                 data[path] = _checked(entry, np.load(raw, allow_pickle=False))
@@ -158,9 +158,9 @@ def _check_manifest(manifest: Any, step: int) -> None:
 def _checked(entry: dict[str, Any], array: Array) -> Array:
     dtype, shape = np.dtype(entry["dtype"]), tuple(entry["shape"])
     if (array.dtype, array.shape) != (_word(dtype), shape):
-        raise broken(CHANGED_LEAF, path=entry["path"])
+        raise broken(CHANGED, path=entry["path"])
     if _sha256(as_bytes(array).data) != entry["sha256"]:
-        raise broken(CHANGED_LEAF, path=entry["path"])
+        raise broken(CHANGED, path=entry["path"])
     return array.view(dtype)
 
 

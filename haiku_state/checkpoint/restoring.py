@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from haiku_state.checkpoint import storage
-from haiku_state.checkpoint.leaves import Kind, kind_of, leaves_of, restored
+from haiku_state.checkpoint.leaves import Kind, data_of, kind_of, leaves_of, restored
 from haiku_state.checkpoint.manifest import BrokenError, Checkpoint
 from haiku_state.checkpoint.processes import agreed, from_first, tell_all
 from haiku_state.errors.base import as_lines
@@ -93,7 +93,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     if manifest is None:
         return None
     with agreed():
-        _check_kinds(manifest, {path: kind_of(leaf) for path, leaf in places.items()})
+        _check_kinds(manifest, {p: kind_of(leaf, data_of(leaf)) for p, leaf in places.items()})
     leaves = {}
     for entry in manifest["leaves"]:
         path, shape, dtype = entry["path"], tuple(entry["shape"]), np.dtype(entry["dtype"])
@@ -114,14 +114,13 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 
 def _newest_whole(directory: Path) -> tuple[Checkpoint | None, list[tuple[int, str]]]:
     broken: dict[int, str] = {}
+    # listed again each time: the training may be replacing old ones by newer ones
     while untried := [step for step in storage.steps_in(directory) if step not in broken]:
         step = untried[-1]
         try:
             found = storage.read(directory, step)
         except BrokenError as error:
-            # unless the training that writes here has just replaced it by newer ones
-            if (directory / str(step)).exists():
-                broken[step] = str(error)
+            broken[step] = str(error)
         else:
             return found, [(other, broken[other]) for other in broken if other > step]
     if broken:

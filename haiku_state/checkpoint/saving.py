@@ -37,8 +37,9 @@ def save_checkpoint(
 
     A checkpoint is never replaced without a word. If a whole one of the same step and the same
     train state is there, it stays, with its position, and nothing is written. If one of this step
-    or a later one holds another train state, the directory belongs to another run: an error. Broken
-    checkpoints of this step and later ones are removed first.
+    or a later one holds another train state, the directory belongs to another run: an error. A
+    broken one of this step or a later one is set aside, ``6`` as ``6.broken`` say, and deleted
+    together with the checkpoints of its time.
 
     With several processes each of them calls this with its part of the same train state. The first
     one writes; all return when it has.

@@ -20,6 +20,7 @@ from haiku_state.checkpoint.manifest import (
 from haiku_state.checkpoint.processes import Array
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.checkpoints import (
+    MISSING,
     UNREADABLE,
     CheckpointDirectoryError,
     CheckpointExistsError,
@@ -61,18 +62,19 @@ def read(directory: Path, step: int) -> Checkpoint:
       BrokenError: it is not whole.
       CheckpointDirectoryError: it may be whole, but cannot be read.
     """
+    if not (directory / str(step) / _ITEM).is_dir():
+        raise broken(MISSING, path=f"{step}/{_ITEM}")  # orbax 0.6 would give None
     _, _, restore_args = _handler()
     item = {_ITEM: restore_args(step)}
     try:
         with _manager(directory) as manager:
-            found = manager.restore(step, args=orbax().args.Composite(**item))[_ITEM]
+            found: Checkpoint = manager.restore(step, args=orbax().args.Composite(**item))[_ITEM]
     except BrokenError:
         raise
     except (FileNotFoundError, KeyError, ValueError) as error:
         raise broken(UNREADABLE, error=in_one_line(error)) from error
     except Exception as error:
         raise _refused(directory, error) from error
-    assert isinstance(found, Checkpoint)
     return found
 
 

@@ -10,8 +10,8 @@ from haiku_state.language import translated
 UNREADABLE = _("its files cannot be read ({error})")
 UNKNOWN_FORMAT = _("its manifest is not that of a checkpoint")
 CHANGED_MANIFEST = _("its manifest has changed since it was written")
-MISSING_LEAF = _("{path} is missing")
-CHANGED_LEAF = _("{path} has changed since it was written")
+MISSING = _("{path} is missing")
+CHANGED = _("{path} has changed since it was written")
 
 
 class CheckpointStepError(HaikuStateError, ValueError):

@@ -19,7 +19,7 @@ class MicrobatchError(HaikuStateError, ValueError):
 class AccumulationArgumentError(HaikuStateError, ValueError):
     """An argument of ``accumulate`` is not one of those that it knows."""
 
-    TEXT_WHAT = _("{argument}={value!r} is not {valid}.")
+    TEXT_WHAT = _("{argument}={value!r} is not one of {valid}.")
     TEXT_WRONG = "accumulate(loss_fn, {count!r}, statistics={statistics!r})"
     TEXT_RIGHT = 'accumulate(loss_fn, 4, statistics="once")'
     TEXT_WHY = _("the batch or its running statistics would be treated in a way that nobody chose")

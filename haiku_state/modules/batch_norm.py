@@ -138,8 +138,9 @@ class BatchNorm(hk.Module):
         x = inputs.astype(dtype)
 
         if use_batch:
-            mean = self._mean(x, axis)
-            var = self._mean(jnp.square(x - mean), axis)
+            groups = self.cross_replica_axis_index_groups
+            mean = _mean(x, axis, self.cross_replica_axis, groups)
+            var = _mean(jnp.square(x - mean), axis, self.cross_replica_axis, groups)
         else:
             mean = _one_replica(self.mean_ema, shape).astype(dtype)
             var = _one_replica(self.var_ema, shape).astype(dtype)
@@ -156,27 +157,27 @@ class BatchNorm(hk.Module):
             outputs = outputs + _same_rank(offset, outputs)
         return outputs.astype(inputs.dtype)
 
-    def _mean(self, x: jax.Array, axis: tuple[int, ...]) -> jax.Array:
-        mean = jnp.mean(x, axis, keepdims=True)
-        if self.cross_replica_axis is None:
-            return mean
-        try:
-            return jax.lax.pmean(
-                mean,
-                self.cross_replica_axis,
-                axis_index_groups=self.cross_replica_axis_index_groups,
-            )
-        except NameError as error:
-            if hk.running_init():  # names and shapes are the same without the other replicas
-                return mean
-            raise UnboundAxisError(axis=self.cross_replica_axis) from error
-
 
 def _flag(name: str, value: bool) -> bool:
     try:
         return bool(value)
     except jax.errors.TracerBoolConversionError as error:
         raise TracedFlagError(name=name) from error
+
+
+# no method: a policy of hk.mixed_precision would round what a method returns
+def _mean(
+    x: jax.Array, axis: tuple[int, ...], name: str | None, groups: Sequence[Sequence[int]] | None
+) -> jax.Array:
+    mean = jnp.mean(x, axis, keepdims=True)
+    if name is None:
+        return mean
+    try:
+        return jax.lax.pmean(mean, name, axis_index_groups=groups)
+    except NameError as error:
+        if hk.running_init():  # names and shapes are the same without the other replicas
+            return mean
+        raise UnboundAxisError(axis=name) from error
 
 
 def _one_replica(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Array:

@@ -72,7 +72,7 @@ def accumulate(
 
     Example:
       >>> import jax, jax.numpy as jnp
-      >>> from haiku_state.pieces import accumulate
+      >>> from haiku_state import accumulate
       >>> def loss_fn(params, state, rng, batch):
       ...     return jnp.mean((params["w"] - batch["x"]) ** 2), (state, {})
       >>> batch = {"x": jnp.arange(8.0)}
@@ -88,7 +88,7 @@ def accumulate(
       Optax's documentation, `Gradient accumulation
       <https://optax.readthedocs.io/en/latest/_collections/examples/gradient_accumulation.html>`__.
     """
-    valid = {"count": "an integer of at least 1", "statistics": '"each" or "once"'}
+    valid = {"count": "1, 2, …", "statistics": "'each', 'once'"}
     given = {"count": count, "statistics": statistics}
     holds = {
         "count": isinstance(count, int) and count >= 1,

@@ -64,7 +64,7 @@ def average_params(
 
     Example:
       >>> import jax.numpy as jnp, optax
-      >>> from haiku_state.pieces import average_params, averaged_params
+      >>> from haiku_state import average_params, averaged_params
       >>> optimizer = average_params(optax.sgd(1.0), decay=0.5)
       >>> params = {"linear": {"w": jnp.float32(8)}}
       >>> opt_state = optimizer.init(params)
@@ -124,7 +124,7 @@ def averaged_params(train_state: Any) -> Params:
 
     Example:
       >>> import jax.numpy as jnp, optax
-      >>> from haiku_state.pieces import average_params, averaged_params
+      >>> from haiku_state import average_params, averaged_params
       >>> optimizer = optax.chain(optax.clip(1.0), average_params(optax.sgd(0.1), 0.99))
       >>> averaged_params(optimizer.init({"linear": {"w": jnp.ones(2)}}))
       {'linear': {'w': Array([1., 1.], dtype=float32)}}
@@ -191,8 +191,7 @@ def reestimate_state(
 
     Example:
       >>> import jax, jax.numpy as jnp
-      >>> from haiku_state import BatchNorm, pure_pair
-      >>> from haiku_state.pieces import reestimate_state
+      >>> from haiku_state import BatchNorm, pure_pair, reestimate_state
       >>> model = pure_pair(BatchNorm, True, True, 0.9)
       >>> def apply(params, state, rng, x):
       ...     return model.apply(params, state, rng, x, is_training=True)

@@ -41,7 +41,7 @@ def freeze_params(
 
     Example:
       >>> import jax.numpy as jnp, optax
-      >>> from haiku_state.pieces import freeze_params
+      >>> from haiku_state import freeze_params
       >>> optimizer = freeze_params(optax.sgd(0.1), lambda module, name, value: name == "w")
       >>> params = {"linear": {"w": jnp.ones(()), "b": jnp.ones(())}}
       >>> updates, opt_state = optimizer.update(params, optimizer.init(params), params)
@@ -92,7 +92,7 @@ def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
 
     Example:
       >>> import jax.numpy as jnp
-      >>> from haiku_state.pieces import freeze_state
+      >>> from haiku_state import freeze_state
       >>> def loss_fn(params, state, rng, batch):
       ...     return jnp.float32(0), ({"a": {"n": jnp.ones(2)}, "b": {"n": jnp.ones(2)}}, {})
       >>> frozen = freeze_state(loss_fn, lambda module, name, value: module == "a")

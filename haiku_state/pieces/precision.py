@@ -47,7 +47,7 @@ def mixed_precision(loss_fn: LossFn, policy: "jmp.Policy | str") -> LossFn:
 
     Example:
       >>> import jax.numpy as jnp
-      >>> from haiku_state.pieces import mixed_precision
+      >>> from haiku_state import mixed_precision
       >>> def loss_fn(params, state, rng, batch):
       ...     loss = jnp.mean(params["linear"]["w"] * batch["x"])
       ...     print("computes in", loss.dtype)

@@ -62,7 +62,7 @@ def scale_loss(
 
     Example:
       >>> import jax.numpy as jnp, jmp, optax
-      >>> from haiku_state.pieces import scale_loss
+      >>> from haiku_state import scale_loss
       >>> optimizer = scale_loss(optax.sgd(1.0), jmp.DynamicLossScale(jnp.float32(8)))
       >>> params = {"linear": {"w": jnp.float32(1)}}
       >>> opt_state = optimizer.init(params)

@@ -96,7 +96,7 @@ class CompiledUpdate(Generic[T]):
             raise
 
     def lower(self, train_state: T, batch: Batch, /) -> Any:
-        """Compile for these arguments without running, to look at the program.
+        """Lower to a program for these arguments without running it, to look at it.
 
         Args:
           train_state: a train state, or its shapes and dtypes.

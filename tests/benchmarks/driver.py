@@ -40,19 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "limits": [],
     }
     console = Console(width=None if sys.stdout.isatty() else 160)
+    chosen.out.parent.mkdir(parents=True, exist_ok=True)
     for group in chosen.groups:
         for result in GROUPS[group](options):
             print(file=sys.stderr)
             report.print_result(result, console)
             document["results"].append(result)
-    document["load"].append(report.load())
-    document["limits"] = limits.check(document["results"], limits.LIMITS)
-    chosen.out.parent.mkdir(parents=True, exist_ok=True)
-    chosen.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+            document["load"] = [document["load"][0], report.load()]
+            document["limits"] = limits.check(document["results"], limits.LIMITS)
+            # after each result, so that a later failure loses none
+            chosen.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
     for limit in document["limits"]:
         print(f"{'holds' if limit['holds'] else 'FAILS'}  {limit['text']}")
-    print(f"load {document['load'][0]} to {document['load'][1]}; written: {chosen.out}")
+    print(f"load {' to '.join(map(str, document['load']))}; written: {chosen.out}")
     return int(chosen.check and not all(limit["holds"] for limit in document["limits"]))
 
 

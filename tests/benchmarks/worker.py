@@ -14,6 +14,19 @@ from typing import Any
 from benchmarks.contenders import set_up
 from benchmarks.problem import Contender, NotInstalledError, Size, last_loss
 
+_compilations: list[str] = []
+
+
+def watch_compilations() -> None:
+    """Note from now on what JAX compiles, if this process uses JAX."""
+
+    def note(event: str, *_: Any, **__: Any) -> None:
+        if "backend_compile" in event:
+            _compilations.append(event)
+
+    if "jax" in sys.modules:
+        sys.modules["jax"].monitoring.register_event_duration_secs_listener(note)
+
 
 def advance(contender: Contender, carry: Any, steps: int) -> tuple[Any, Any]:
     calls, rest = divmod(steps, contender.steps_per_call)
@@ -31,9 +44,11 @@ def repeat(contender: Contender, steps: int) -> dict[str, float]:
     advance(contender, contender.fresh(), contender.steps_per_call)
     carry = contender.fresh()
     contender.wait((carry, None))
+    before = len(_compilations)
     start = time.perf_counter()
     _, loss = advance(contender, carry, steps)
     seconds = time.perf_counter() - start
+    assert len(_compilations) == before, "it has compiled, and the time is that of the compiler"
     return {"seconds": seconds, "loss": last_loss(loss)}
 
 
@@ -59,6 +74,7 @@ def main() -> None:
         contender = set_up(task["contender"], Size(**task["size"]), **task["options"])
     except NotInstalledError as error:
         return answer(missing=str(error))
+    watch_compilations()
     before = peak_bytes()
     repeat(contender, contender.steps_per_call)  # compiles
     answer(ready=True)

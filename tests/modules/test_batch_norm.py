@@ -3,6 +3,7 @@ import inspect
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import jmp
 import numpy as np
 import oracles
 import pytest
@@ -187,6 +188,23 @@ def test_half_precision_keeps_its_dtype_and_computes_in_float32(dtype, standard_
     expected, _, _ = oracles.batch_norm(x, (0,), **affine(params))
     resolution = float(jnp.finfo(dtype).eps)
     np.testing.assert_allclose(np.float64(output), expected, rtol=resolution, atol=resolution)
+
+
+def test_a_policy_of_half_precision_does_not_round_the_mean_before_the_variance():
+    wide, half = jnp.float32, jnp.bfloat16
+    policy = jmp.Policy(param_dtype=wide, compute_dtype=wide, output_dtype=half)
+    inputs = np.random.default_rng(0).normal(100.3, 1, (256, 3)).astype(np.float32)
+    pair = hs.pure_pair(hs.BatchNorm, True, True, 0.9)
+    hk.mixed_precision.set_policy(hs.BatchNorm, policy)
+    try:
+        params, state = pair.init(None, inputs, is_training=True)
+        outputs, state = pair.apply(params, state, None, inputs, is_training=True)
+    finally:
+        hk.mixed_precision.clear_policy(hs.BatchNorm)
+    assert outputs.dtype == half
+    expected = np.var(inputs.astype(np.float64), axis=0, keepdims=True)
+    variance = state["batch_norm/~/var_ema"]["average"]
+    np.testing.assert_allclose(variance, expected, rtol=1e-3)
 
 
 @pytest.mark.parametrize("rows", [32, 256, 4096])

@@ -363,9 +363,9 @@ def test_rows_that_do_not_divide_are_named(batch, path, shape, fitting):
 @pytest.mark.parametrize(
     ("count", "statistics", "message"),
     [
-        (0, "each", "count=0 is not an integer of at least 1."),
-        (2.0, "each", "count=2.0 is not an integer of at least 1."),
-        (2, "every", 'statistics=\'every\' is not "each" or "once".'),
+        (0, "each", "count=0 is not one of 1, 2, …."),
+        (2.0, "each", "count=2.0 is not one of 1, 2, …."),
+        (2, "every", "statistics='every' is not one of 'each', 'once'."),
     ],
 )
 def test_wrong_arguments_are_named(count, statistics, message):

@@ -62,18 +62,21 @@ def model_and_optimizer(size: Size) -> tuple[MLP, nnx.Optimizer]:
 
 def contender(size: Size, bind: Any) -> Contender:
     """``bind(model, optimizer)`` gives the function of the batch that makes one step."""
-    definition, initial = nnx.split(model_and_optimizer(size))
+    both = model_and_optimizer(size)
+    bound = bind(*both)
+    initial = jax.tree.map(jnp.copy, [nnx.state(part) for part in both])
 
     def fresh() -> Any:
-        both = nnx.merge(definition, jax.tree.map(jnp.copy, initial))
-        return bind(*both), both
+        for part, state in zip(both, jax.tree.map(jnp.copy, initial), strict=True):
+            nnx.update(part, state)
+        return both
 
     def step(carry: Any, batch: Any) -> tuple[Any, jax.Array]:
-        return carry, carry[0](batch)
+        return carry, bound(batch)
 
     def wait(result: Any) -> None:
-        (_, both), loss = result
-        jax.block_until_ready([loss, *map(nnx.state, both)])
+        carry, loss = result
+        jax.block_until_ready([loss, *map(nnx.state, carry)])
 
     return Contender(fresh, step, jax.device_put(problem.batches(size)), wait)
 
