@@ -25,7 +25,7 @@ ON_TOP_MAY_OF_OURS = {
 }
 OPTAX = ("train_state.py", "update/", "pieces/", "train/")
 DEVICES = (
-    "update/", "replicas.py", "devices.py", "distributed.py", "checkpoint/",
+    "update/", "replicas.py", "devices.py", "distributed.py",
     "pieces/accumulation.py", "compat.py",
 )  # fmt: skip
 DEVICE_NAMES = {

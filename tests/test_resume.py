@@ -67,11 +67,11 @@ def complete(directory):
 
 
 def unfinished(directory):
-    """The folders of saves under way, each with the time of its last change."""
+    """The folders of saves under way, not those on their way out, with the time of their change."""
     found = set()
     for name in listed(directory):
         try:
-            if UNFINISHED in name:
+            if UNFINISHED in name and not name.endswith("-deleted"):
                 found.add((name, (directory / name).stat().st_mtime_ns))
         except FileNotFoundError:
             continue  # complete in the meantime

@@ -43,7 +43,7 @@ ONE_DEVICE = [
     "shard_map_update",
 ]
 MANY_DEVICES = ONE_DEVICE[3:]
-IMPORTS = ["jax", "jax, haiku", "jax, haiku, optax", "haiku_state"]
+IMPORTS = ["jax, haiku", "jax", "jax, haiku, optax", "haiku_state"]
 
 
 def steps(options: Options) -> Iterator[Result]:
@@ -89,8 +89,7 @@ def imports(options: Options) -> Iterator[Result]:
         options.rounds,
         lambda: options.done("import"),
     )
-    baseline = names[min(1, len(names) - 1)]
-    yield result("import", "", baseline, {name: entry(seconds[name], 1) for name in names})
+    yield result("import", "", names[0], {name: entry(seconds[name], 1) for name in names})
 
 
 GROUPS: dict[str, Callable[[Options], Iterator[Result]]] = {
@@ -126,9 +125,7 @@ def compare(
     contenders: dict[str, Any] = {}
     with started(table) as workers:
         contenders |= {
-            label: {"missing": reason}
-            for label, worker in workers.items()
-            if (reason := worker.missing()) is not None
+            label: worker.ready for label, worker in workers.items() if "missing" in worker.ready
         }
         present = {name: worker for name, worker in workers.items() if name not in contenders}
         baseline, *_ = present
@@ -150,7 +147,7 @@ def compare(
         )
         for label, worker in present.items():
             contenders[label] = entry(seconds[label], count, losses[label])
-            contenders[label]["devices"] = table[label].get("devices", 1)
+            contenders[label] |= worker.ready
             if memory:
                 contenders[label]["memory_bytes"] = worker.ask(memory=True)
     return result(group, size, baseline, {label: contenders[label] for label in table})

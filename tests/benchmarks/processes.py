@@ -1,6 +1,7 @@
 """The driver's side of the workers: start them, ask them one at a time, end them."""
 
 import contextlib
+import functools
 import json
 import os
 import subprocess
@@ -22,8 +23,9 @@ class WorkerError(Exception):
 class Worker:
     """One contender in a process of its own."""
 
-    def __init__(self, contender: str, size: Size, devices: int = 1, **options: Any) -> None:
+    def __init__(self, contender: str, size: Size, devices: int = 1) -> None:
         self.name = contender
+        options = {} if devices == 1 else {"devices": devices}
         task = {"contender": contender, "size": size._asdict(), "options": options}
         self._errors = tempfile.TemporaryFile("w+")  # noqa: SIM115  # closed in close
         self._process = subprocess.Popen(
@@ -36,12 +38,11 @@ class Worker:
             cwd=FOLDER,
             env=environment(devices),
         )
-        self._first: dict[str, Any] | None = None
 
-    def missing(self) -> str | None:
-        """Wait until it is set up; say why it cannot take part."""
-        self._first = self._first or self._answer()
-        return self._first.get("missing")
+    @functools.cached_property
+    def ready(self) -> dict[str, Any]:
+        """What it says when it is set up: on how many devices, or what is missing."""
+        return self._answer()
 
     def ask(self, **command: Any) -> dict[str, Any]:
         assert self._process.stdin is not None
@@ -82,7 +83,7 @@ def started(workers: dict[str, Any]) -> Iterator[dict[str, Worker]]:
             running[label] = Worker(**arguments)
             stack.callback(running[label].close)
         for worker in running.values():
-            worker.missing()
+            _ = worker.ready
         yield running
 
 

@@ -45,7 +45,7 @@ def step(carry: Any, batch: Any) -> tuple[Any, torch.Tensor]:
 
 
 def setup(size: Size) -> Contender:
-    torch.set_num_threads(len(os.sched_getaffinity(0)))
+    torch.set_num_threads(os.cpu_count() or 1)
     batches = [
         {
             "inputs": torch.from_numpy(batch["inputs"]),
