@@ -242,6 +242,19 @@ def test_a_float_is_not_cut_to_an_integer():
 
 
 @each_way
+def test_every_leaf_stays_where_it_lies(way):
+    """A leaf that came back elsewhere would be moved again before each step."""
+    compiled, place, feed, _, axis = way
+    run, train_state = compiled(update_of(SGD, axis)), place(start(SGD))
+    placements = []
+    for batch in batches()[:3]:
+        placements.append([leaf.sharding for leaf in jax.tree.leaves(train_state)])
+        train_state, _ = run(train_state, feed(batch))
+    placements.append([leaf.sharding for leaf in jax.tree.leaves(train_state)])
+    assert placements[1:] == placements[:-1]
+
+
+@each_way
 def test_the_memory_of_the_train_state_is_not_doubled(way):
     """XLA's own account: each leaf gives its memory to its successor."""
     compiled, place, feed, _one, axis = way
