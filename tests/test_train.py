@@ -1,11 +1,14 @@
 import functools
 import io
 
+import haiku as hk
+import jax
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 
+import haiku_state as hs
 from haiku_state.errors import CheckpointMismatchError, TrainingMismatchError
 from haiku_state.train import (
     ONE_DEVICE,
@@ -101,6 +104,19 @@ def test_a_checkpoint_of_another_run_is_refused(change, tmp_path):
         "  more:  docs/api/checkpoint.rst"
     )
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_checkpoint_that_the_command_has_not_written_is_refused(tmp_path):
+    hs.save_checkpoint(tmp_path, start_regression())
+    with pytest.raises(TrainingMismatchError, match="seed: None -> 0"):
+        train("regression", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
+
+
+def start_regression():
+    task = TASKS["regression"]
+    pair = hk.transform_with_state(task.model(None))
+    inputs = hs.load_diabetes().train["inputs"][:8]
+    return hs.init_train_state(pair.init, task.optimizer, jax.random.key(0), inputs, True)
 
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):

@@ -152,7 +152,8 @@ class _Position:
         restored = hs.restore_checkpoint(self._directory, train_state)
         if restored is None:
             return train_state
-        found = restored.position["settings"]
+        known = restored.position if isinstance(restored.position, dict) else {}
+        found = known.get("settings", {})
         differences = [
             f"{name}: {found.get(name)!r} -> {wanted!r}"
             for name, wanted in self._settings.items()
