@@ -26,7 +26,7 @@ NEEDS = {
     "nnx_partial": "flax.nnx",
     "linen": "flax.linen",
     "equinox": "equinox",
-    "torch_eager": "torch",
+    "torch_one_thread": "torch",
 }
 # ten steps of float32, each framework with its own order of additions
 RTOL = 1e-5

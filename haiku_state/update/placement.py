@@ -37,8 +37,8 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
       >>> from jax.sharding import Mesh
       >>> from haiku_state import shard_train_state
       >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
-      >>> shard_train_state({"w": jnp.ones((4, 3))}, mesh)["w"].sharding.spec
-      PartitionSpec()
+      >>> shard_train_state({"w": jnp.ones((4, 3))}, mesh)["w"].sharding.is_fully_replicated
+      True
 
     References:
       JAX's documentation, `Distributed arrays and automatic parallelization

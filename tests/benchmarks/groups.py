@@ -33,6 +33,7 @@ STEPS = [
     "linen",
     "equinox",
     "torch_eager",
+    "torch_one_thread",
 ]
 ONE_DEVICE = [
     "jit_update",

@@ -23,6 +23,7 @@ CONTENDERS = {
     "linen": ("flax_linen", "setup"),
     "equinox": ("equinox_mlp", "setup"),
     "torch_eager": ("torch_eager", "setup"),
+    "torch_one_thread": ("torch_eager", "setup_one_thread"),
 }
 FRAMEWORKS = {"flax", "equinox", "torch"}
 

@@ -1,4 +1,5 @@
-"""PyTorch, eager, on the CPU with a thread per core, with its fused Adam."""
+"""PyTorch, eager, on the CPU with its fused Adam: with a thread per core, its default, and with
+one thread, which suits small steps and a machine that is shared."""
 
 import os
 from typing import Any
@@ -44,8 +45,8 @@ def step(carry: Any, batch: Any) -> tuple[Any, torch.Tensor]:
     return carry, loss
 
 
-def setup(size: Size) -> Contender:
-    torch.set_num_threads(os.cpu_count() or 1)
+def setup(size: Size, threads: int | None = None) -> Contender:
+    torch.set_num_threads(threads or os.cpu_count() or 1)
     batches = [
         {
             "inputs": torch.from_numpy(batch["inputs"]),
@@ -54,3 +55,7 @@ def setup(size: Size) -> Contender:
         for batch in problem.batches(size)
     ]
     return Contender(lambda: fresh(size), step, batches, lambda result: None)
+
+
+def setup_one_thread(size: Size) -> Contender:
+    return setup(size, threads=1)
