@@ -1,5 +1,8 @@
 """State in JAX, told through Haiku: impure-looking modules, pure pairs, update steps."""
 
+# before our own modules: JAX takes a third longer to import from deeper inside
+import haiku as _haiku  # noqa: F401
+
 from haiku_state.functionalize import functionalize as functionalize
 from haiku_state.modules import Counter as Counter
 from haiku_state.modules import MovingAverage as MovingAverage
