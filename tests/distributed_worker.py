@@ -166,6 +166,8 @@ def serve():
             for descriptor in (1, 2):
                 with Path(f"{order['output']}.{descriptor}").open("wb") as file:
                     os.dup2(file.fileno(), descriptor)
+            # apart from 1, where gloo's threads write lines that tear each other and ours
+            sys.stdout = Path(f"{order['output']}.printed").open("w")  # noqa: SIM115
             del order["output"]
             return run(**order)
 

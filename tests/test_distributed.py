@@ -133,9 +133,8 @@ class Worker:
         return path.read_text(errors="replace") if path.exists() else ""
 
     def printed(self):
-        """What it printed, without what gloo says when it connects."""
-        lines = self.text(1).splitlines()
-        return [line for line in lines if not line.startswith("[Gloo]")]
+        """What it printed."""
+        return self.text("printed").splitlines()
 
     def wait_for(self, line):
         end = time.monotonic() + LIMIT
