@@ -43,7 +43,7 @@ def train(*arguments, given, path):
     ]
     own = slice(digits.ROWS * index // count, digits.ROWS * (index + 1) // count)
     mesh = hs.data_mesh()
-    with distributed.watch_processes(120) as watch:
+    with distributed.watch_processes(300) as watch:
         for way, compiled, axis in WAYS:
             run = compiled(digits.update_of(digits.ADAM, axis), mesh)
             train_state = hs.shard_train_state(restored(given), mesh)
@@ -103,7 +103,7 @@ def _update(seconds, each):
             each(step)
 
 
-def loop(*arguments, watch=60):
+def loop(*arguments, watch=300):
     """Run updates until the test ends one of the processes."""
 
     def each(step):
@@ -115,7 +115,7 @@ def loop(*arguments, watch=60):
     _update(watch, each)
 
 
-def fail(*arguments, watch=60):
+def fail(*arguments, watch=300):
     """Run updates; process 1 meets an error of its own."""
 
     def each(step):

@@ -41,7 +41,7 @@ from haiku_state.errors.processes import (
 
 WORKER = Path(__file__).with_name("distributed_worker.py")
 EACH = connectable_cpu_devices() or 2  # devices of each process
-LIMIT = 120  # seconds that a process may take before it is killed, and the test fails
+LIMIT = 400  # seconds that a process may take before it is killed, and the test fails
 
 ADVICE = """\
   wrong: for batch in data: train_state, metrics = update(train_state, batch)
@@ -79,7 +79,7 @@ class Workers:
         self._folder = folder
         self._running = set()
 
-    def start(self, mode, coordinator, count, index, timeout=60, environment=(), **options):
+    def start(self, mode, coordinator, count, index, timeout=300, environment=(), **options):
         output = self._folder / f"{mode}-{time.monotonic_ns()}"
         order = {
             "environment": dict(environment),

@@ -155,7 +155,7 @@ runpy.run_module("haiku_state", run_name="__main__", alter_sys=True)
 """
 
 
-def start_two(port, *arguments, processes=(0, 1), timeout=60):
+def start_two(port, *arguments, processes=(0, 1), timeout=300):
     """The command in two processes, each without any XLA flag."""
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
     del environment["XLA_FLAGS"]
@@ -176,7 +176,7 @@ def outputs(processes):
     """What each process printed."""
     printed = []
     for process in processes:
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate(timeout=400)
         assert process.returncode == 0, errors
         printed.append(output.splitlines())
     return printed

@@ -85,7 +85,7 @@ def test_the_commands_of_two_processes_meet(tmp_path):
         probe.bind(("localhost", 0))
         port = probe.getsockname()[1]
     here = [[word.replace(":1234", f":{port}") for word in words] for words in TRAIN[1:]]
-    commands = [[sys.executable, *words, "--epochs", "1"] for words in here]
+    commands = [[sys.executable, *words, "--epochs", "1", "--timeout", "300"] for words in here]
     with concurrent.futures.ThreadPoolExecutor() as threads:
         outputs = threads.map(lambda command: run(command, tmp_path), commands)
         assert ["test accuracy 0." in output for output in outputs] == [True, False]

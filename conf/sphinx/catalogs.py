@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import autocorrect_py
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import PoFileError, read_po
 from markup import EDGE, differences, markup
@@ -100,15 +101,12 @@ def _text_defects(english: str, chinese: str) -> Iterator[str]:
     numbers = [sorted(re.findall(r"\d+(?:\.\d+)?", text)) for text in (english, chinese)]
     if numbers[0] != numbers[1]:
         yield f"numbers {numbers[1]} instead of {numbers[0]}"
-    for bad in re.findall(
-        f'[{HAN}][,;:!?](?!\\w)|[{HAN}]\\.(?=\\s|$)|[{HAN}][()"]|[()"][{HAN}]', chinese
-    ):
+    if (typeset := autocorrect_py.format(plain := chinese.replace(EDGE, ""))) != plain:
+        yield f"autocorrect writes {typeset!r}"
+    # what it lets pass
+    for bad in re.findall(f'[{HAN}][()"]|[()"][{HAN}]', chinese):
         yield f"half-width punctuation after Chinese: {bad!r}"
-    for bad in re.findall(f"[{HAN}][A-Za-z0-9]|[A-Za-z0-9][{HAN}]", chinese):
-        yield f"no space between Chinese and Latin text: {bad!r}"
-    for bad in re.findall(
-        f"[{HAN}，。：；！？、）」] +[{HAN}]|\\s[，。：；！？、）]|[，。：；！？、（] ", chinese
-    ):
+    for bad in re.findall(f"[{HAN}，。：；！？、）」] +[{HAN}]", chinese):
         yield f"a space where Chinese has none: {bad!r}"
     end = english.strip()[-1:]
     if end in FULL_STOPS and chinese.strip()[-1:] not in FULL_STOPS[end]:

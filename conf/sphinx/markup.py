@@ -94,7 +94,7 @@ def _myst_inline(tokens: list[Token]) -> Iterator[tuple[str, str]]:
                 yield "text", token.content
             case "footnote_ref":
                 yield "footnote", str(token.meta["label"])
-                yield "text", EDGE
+                yield "text", "x"
             case "softbreak" | "hardbreak":
                 yield "text", "\n"
             case "code_inline":

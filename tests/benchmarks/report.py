@@ -31,7 +31,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "cores_of_this_process": _cores_of_this_process(),
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
-        "os": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "os": f"{platform.system()} {platform.machine()}",
     }
 
 

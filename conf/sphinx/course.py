@@ -1,0 +1,77 @@
+"""What the pages say of the course itself: lists of lessons with their minutes, and the glossary."""
+
+import csv
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.locale import _
+from sphinx.util.docutils import SphinxDirective
+
+MINUTES = re.compile(r"^- \*\*Time:\*\* (\d+) minutes\.$", re.MULTILINE)
+
+
+def minutes(page: Path) -> int:
+    """Give the minutes that a lesson says it takes."""
+    [found] = MINUTES.findall(page.read_text(encoding="utf-8"))
+    return int(found)
+
+
+class Lessons(SphinxDirective):
+    """The lessons named in the content, one a line from the root: title and minutes of each."""
+
+    has_content = True
+    option_spec = {"total": lambda argument: argument is None}
+
+    def run(self) -> list[nodes.Node]:
+        """Make a list of links, whose titles Sphinx takes from the pages in their language."""
+        entries, total = nodes.bullet_list(), 0
+        for docname in self.content:
+            page = self.env.doc2path(docname)
+            self.env.note_dependency(str(page))
+            total += (each := minutes(Path(page)))
+            link = addnodes.pending_xref(
+                "",
+                nodes.inline("", docname, classes=["std", "std-doc"]),
+                refdomain="std",
+                reftype="doc",
+                reftarget=f"/{docname}",
+                refdoc=self.env.docname,
+                refexplicit=False,
+                refwarn=True,
+            )
+            text = nodes.Text(f" · {_('%d min') % each}")
+            entries += nodes.list_item("", nodes.paragraph("", "", link, text))
+        if "total" not in self.options:
+            return [entries]
+        return [entries, nodes.paragraph("", _("%d minutes in all") % total)]
+
+
+class Glossary(SphinxDirective):
+    """Each row of a table of terms: English, Chinese, and what is meant, which is translated."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make a list of terms, each with an address of its own."""
+        _relative, file = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(file)
+        terms = nodes.definition_list(classes=["glossary"])
+        with Path(file).open(encoding="utf-8") as stream:
+            for row in csv.DictReader(stream):
+                term = nodes.term("", "", nodes.strong("", row["english"]))
+                term += nodes.Text(f" · {row['chinese']}")
+                term["ids"].append(f"term-{nodes.make_id(row['english'])}")
+                meaning = self.parse_text_to_nodes(row["meaning"])
+                terms += nodes.definition_list_item("", term, nodes.definition("", *meaning))
+        return [terms]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_directive("lessons", Lessons)
+    app.add_directive("bilingual-glossary", Glossary)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
