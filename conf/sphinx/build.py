@@ -1,12 +1,13 @@
 """Build the site: English executed once, Chinese from the same outputs, both checked.
 
-python conf/sphinx/build.py                     build/site/
+python conf/sphinx/build.py                     build/site/, of what has changed since the last time
 python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
 python conf/sphinx/build.py --compare           what the second language costs
 """
 
 import argparse
 import gc
+import hashlib
 import json
 import os
 import shutil
@@ -20,7 +21,7 @@ from pathlib import Path
 
 from catalogs import check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
-from execution_cache import cache_path
+from execution_cache import cache_path, files_hash
 from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
@@ -42,12 +43,20 @@ def main() -> int:
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
     import haiku_state  # noqa: F401  once, before processes are forked from this one
 
-    if options.update_catalogs:
-        if failed := _sphinx("html", "en", jobs=2) or _extract():
-            return failed
-        update_catalogs(WORK / "gettext", LOCALE)
-        return 0
-    return _compare() if options.compare else _build()
+    _forget_unless(_everything_but_the_prose())
+    run = _update_catalogs if options.update_catalogs else _compare if options.compare else _build
+    failed = run()
+    if failed:  # Sphinx would not warn again of a page that has not changed since
+        _forget_unless("")
+    return failed
+
+
+def _update_catalogs() -> int:
+    """Merge the English of the pages into the catalogs."""
+    if failed := _sphinx("html", "en", jobs=2) or _extract():
+        return failed
+    update_catalogs(WORK / "gettext", LOCALE)
+    return 0
 
 
 def _build() -> int:
@@ -66,9 +75,12 @@ def _build() -> int:
                 others.extend([pool.submit(_gate), pool.submit(_translate)])
 
             failed = _sphinx("html", "en", jobs=2, when_read=when_read)
+            if not (failed or read):  # no page has changed, so none was read
+                when_read()
             failed = failed or max(other.result() for other in others)
     else:
-        failed = _sphinx("html", "en", when_read=lambda: read.append(_executions(cache)))
+        failed = _sphinx("html", "en")
+        read.append(_executions(cache))
         failed = failed or _gate() or _translate()
     if failed:
         return failed
@@ -88,6 +100,27 @@ def _build() -> int:
     return 0
 
 
+def _everything_but_the_prose() -> str:
+    """Say in one word what makes Sphinx's last build worthless: it sees edits of pages only.
+
+    A page that was added or removed counts, since no other page is looked at again for its sake.
+    """
+    names = sorted(
+        str(page.relative_to(DOCS)) for page in DOCS.rglob("*.*") if page.suffix != ".mo"
+    )
+    parts = [cache_path(BUILD / "executed").name, files_hash(HERE, "*.*"), repr(names)]
+    return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+def _forget_unless(known: str) -> None:
+    """Remove what Sphinx has built, unless it was built from the same."""
+    stamp = WORK / "built-from"
+    if not known or not stamp.exists() or stamp.read_text() != known:
+        shutil.rmtree(WORK, ignore_errors=True)
+        WORK.mkdir(parents=True)
+        stamp.write_text(known)
+
+
 def _compare() -> int:
     """Time the English build from cold, and both languages from cold, in turn."""
     ratios = []
@@ -95,6 +128,7 @@ def _compare() -> int:
         seconds = []
         for step in (lambda: _sphinx("html", "en", jobs=2), _build):
             shutil.rmtree(cache_path(BUILD / "executed"), ignore_errors=True)
+            _forget_unless("")
             start = time.perf_counter()
             if failed := step():
                 return failed
@@ -111,7 +145,6 @@ def _sphinx(
     """Run one build in this process; ``when_read`` is called before anything is written."""
     name = language if builder == "html" else builder
     out = WORK / name / "html" if builder == "html" else WORK / name
-    shutil.rmtree(out, ignore_errors=True)
     with patch_docutils(HERE), docutils_namespace():
         app = Sphinx(
             DOCS,
@@ -121,7 +154,6 @@ def _sphinx(
             builder,
             confoverrides={"language": language},
             status=None,
-            freshenv=True,
             warningiserror=True,
             parallel=jobs,
         )
@@ -162,7 +194,7 @@ def _assemble() -> int:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
     for language in ("en", "zh_CN"):
-        (WORK / language / "html").rename(new / language)
+        shutil.copytree(WORK / language / "html", new / language)
         (new / language / ".buildinfo").unlink()
     shutil.copy(HERE / "templates/root.html", new / "index.html")
     if failed := _report(check_site(new) + check_styles(new)):

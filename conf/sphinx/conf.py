@@ -24,6 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "cells",
+    "course",
     "languages",
     "zh_search",
 ]

@@ -1,4 +1,4 @@
-"""What the pages say of the course itself: lists of lessons with their minutes, and the glossary."""
+"""What the pages say of the course itself: lists of lessons with their minutes, the glossary."""
 
 import csv
 import re
@@ -24,12 +24,13 @@ class Lessons(SphinxDirective):
     """The lessons named in the content, one a line from the root: title and minutes of each."""
 
     has_content = True
-    option_spec = {"total": lambda argument: argument is None}
 
     def run(self) -> list[nodes.Node]:
         """Make a list of links, whose titles Sphinx takes from the pages in their language."""
         entries, total = nodes.bullet_list(), 0
         for docname in self.content:
+            if docname not in self.env.found_docs:
+                raise self.error(f"there is no lesson {docname}")
             page = self.env.doc2path(docname)
             self.env.note_dependency(str(page))
             total += (each := minutes(Path(page)))
@@ -45,8 +46,6 @@ class Lessons(SphinxDirective):
             )
             text = nodes.Text(f" · {_('%d min') % each}")
             entries += nodes.list_item("", nodes.paragraph("", "", link, text))
-        if "total" not in self.options:
-            return [entries]
         return [entries, nodes.paragraph("", _("%d minutes in all") % total)]
 
 

@@ -1,8 +1,8 @@
 """Where executed notebooks are kept: one folder per version of all that they run.
 
 Jupyter-cache tells notebooks apart by their cells alone, so after an edit of the package it would
-hand out the old outputs. The folder's name therefore holds a hash of the package's source and of
-the versions of the libraries below it.
+hand out the old outputs. The folder's name therefore holds a hash of the package's source, of the
+versions of the libraries below it, and of the data that pages read.
 """
 
 import hashlib
@@ -12,15 +12,25 @@ import platform
 import shutil
 from pathlib import Path
 
-LIBRARIES = ("jax", "jaxlib", "dm-haiku", "optax", "numpy", "scikit-learn", "matplotlib", "ipython")
+DATA = Path(__file__).parents[2] / "docs/reference"
+LIBRARIES = ("jax", "jaxlib", "dm-haiku", "optax", "flax", "equinox", "orbax-checkpoint")
+LIBRARIES += ("numpy", "scikit-learn", "matplotlib", "ipython")
 
 
-def fingerprint(package: Path, versions: dict[str, str]) -> str:
-    """Hash the source files of a package and the versions of what it stands on."""
+def fingerprint(package: Path, versions: dict[str, str], data: Path) -> str:
+    """Hash a package's source files, the versions of what it stands on, and a folder's JSON."""
     digest = hashlib.sha256(repr(sorted(versions.items())).encode())
-    for file in sorted(package.rglob("*.py")):
-        digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
+    for folder, pattern in ((package, "*.py"), (data, "*.json")):
+        digest.update(files_hash(folder, pattern).encode())
     return digest.hexdigest()[:16]
+
+
+def files_hash(folder: Path, pattern: str) -> str:
+    """Hash the names and the contents of all files of a kind."""
+    digest = hashlib.sha256()
+    for file in sorted(file for file in folder.rglob(pattern) if "__pycache__" not in file.parts):
+        digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
 
 
 def installed_versions() -> dict[str, str]:
@@ -39,7 +49,7 @@ def installed_package() -> Path:
 
 def cache_path(root: Path) -> Path:
     """Give the cache folder for the package as it is now, and remove all others under ``root``."""
-    path = root / fingerprint(installed_package(), installed_versions())
+    path = root / fingerprint(installed_package(), installed_versions(), DATA)
     for old in root.glob("*") if root.is_dir() else ():
         if old != path:
             shutil.rmtree(old)

@@ -3,17 +3,23 @@
 from execution_cache import LIBRARIES, cache_path, fingerprint, installed_versions
 
 
-def test_the_fingerprint_follows_source_and_versions(tmp_path):
+def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     versions = {"jax": "1"}
-    first = fingerprint(tmp_path, versions)
-    assert fingerprint(tmp_path, versions) == first
-    assert fingerprint(tmp_path, {"jax": "2"}) != first
+    data = tmp_path / "data"
+    first = fingerprint(tmp_path, versions, data)
+    assert fingerprint(tmp_path, versions, data) == first
+    assert fingerprint(tmp_path, {"jax": "2"}, data) != first
     (tmp_path / "a.py").write_text("x = 2\n")
-    assert fingerprint(tmp_path, versions) != first
+    assert fingerprint(tmp_path, versions, data) != first
     (tmp_path / "a.py").write_text("x = 1\n")
+    data.mkdir()
+    (data / "measured.json").write_text("1")
+    assert fingerprint(tmp_path, versions, data) != first
+    (data / "measured.json").unlink()
+    assert fingerprint(tmp_path, versions, data) == first
     (tmp_path / "a.py").rename(tmp_path / "b.py")
-    assert fingerprint(tmp_path, versions) != first
+    assert fingerprint(tmp_path, versions, data) != first
 
 
 def test_old_caches_are_removed(tmp_path):
