@@ -3,16 +3,15 @@
 import copy
 import warnings
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from flax import nnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lesson_cells import cells, run
-
-nnx = pytest.importorskip("flax.nnx", reason="the lesson compares with Flax")
-eqx = pytest.importorskip("equinox", reason="the lesson compares with Equinox")
 
 HAS_MODES = "mode" in eqx.nn.BatchNorm.__annotations__
 SHAPES = {
