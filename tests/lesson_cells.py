@@ -1,0 +1,24 @@
+"""Runs the cells of a lesson, so that a test can take the lesson's own functions."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+
+import matplotlib
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+_CELL = re.compile(r"^```\{code-cell\} ipython3\n(?:---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
+
+
+def cells(page: str) -> list[str]:
+    """The code of the cells of ``docs/<page>.md``, in order, without their headers."""
+    return _CELL.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))
+
+
+def run(page: str) -> ModuleType:
+    """A module that holds what the cells of a lesson define; their assertions are checked."""
+    matplotlib.use("Agg")
+    lesson = ModuleType(page.replace("/", "."))
+    for number, code in enumerate(cells(page)):
+        exec(compile(code, f"{page}.md, cell {number}", "exec"), lesson.__dict__)
+    return lesson

@@ -1,0 +1,247 @@
+"""The functions of lesson 23, taken from its page, on params and states that it does not show."""
+
+import copy
+import warnings
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from flax import nnx
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lesson_cells import cells, run
+
+HAS_MODES = "mode" in eqx.nn.BatchNorm.__annotations__
+SHAPES = {
+    "params": {
+        "first": {"w": (4, 3)},
+        "norm": {"scale": (1, 3), "offset": (1, 3)},
+        "last": {"w": (3, 1), "b": (1,)},
+    },
+    "state": {
+        f"norm/~/{name}": {"average": (1, 3), "hidden": (1, 3), "counter": ()}
+        for name in ("mean_ema", "var_ema")
+    },
+}
+# twenty bits of float32's twenty-four: the libraries multiply and add in different orders
+CLOSE = 2.0**-20
+
+
+@pytest.fixture(scope="module")
+def page():
+    # Flax, Equinox and the page itself mix dtypes and ranks, as users do
+    with (
+        jax.numpy_dtype_promotion("standard"),
+        jax.numpy_rank_promotion("allow"),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("ignore")  # what other libraries deprecate in each other
+        yield run("beyond/five_ways")
+
+
+def any_bits(seed, counter):
+    """Leaves of arbitrary bits but no NaN: subnormals, infinities and minus zero among them."""
+    rng = np.random.default_rng(seed)
+
+    def leaf(shape):
+        if shape == ():
+            return np.int32(counter)
+        drawn = rng.integers(0, 2**32, size=shape, dtype=np.uint32).view(np.float32)
+        drawn.flat[0] = rng.choice(np.float32([-0.0, 1e-45, np.inf, -np.inf, 3e38]))
+        return np.where(np.isnan(drawn), np.float32(1), drawn)
+
+    is_shape = dict(is_leaf=lambda node: isinstance(node, tuple))
+    return (jax.tree.map(leaf, SHAPES[part], **is_shape) for part in ("params", "state"))
+
+
+def trained(page, seed, counter):
+    """Leaves as training leaves them: ``average`` is ``hidden``, corrected in float64."""
+    rng = np.random.default_rng(seed)
+    params = {
+        path: {name: rng.normal(size=shape).astype(np.float32) for name, shape in leaves.items()}
+        for path, leaves in SHAPES["params"].items()
+    }
+    average = {
+        "norm/~/mean_ema": rng.normal(scale=3, size=(1, 3)).astype(np.float32),
+        "norm/~/var_ema": rng.uniform(0.1, 9, size=(1, 3)).astype(np.float32),
+    }
+    state = {
+        path: {
+            "average": value,
+            "hidden": (value * (1 - page.DECAY**counter)).astype(np.float32),
+            "counter": np.int32(counter),
+        }
+        for path, value in average.items()
+    }
+    return params, state
+
+
+def bits(tree):
+    """The structure of a tree, and dtype, shape and bytes of each leaf."""
+    leaves, structure = jax.tree.flatten(tree)
+    arrays = [np.asarray(leaf) for leaf in leaves]
+    return structure, [(array.dtype, array.shape, array.tobytes()) for array in arrays]
+
+
+def assert_close(one, other):
+    one, other = np.float64(one), np.float64(other)
+    assert np.abs(one - other).max() <= CLOSE * max(1, np.abs(other).max())
+
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def test_the_cells_are_all_found():
+    text = "\n".join(cells("beyond/five_ways"))
+    assert "mystnb" not in text
+    assert text.count("def haiku_to_nnx") == text.count("def nnx_to_haiku") == 1
+
+
+def test_the_judge_against_finite_differences(page):
+    batches, step = page.batches[:1], 1e-6
+    found = page.judge(page.start, batches)["grads"]
+    for name, grad in found.items():
+        for index in np.ndindex(grad.shape):
+            losses = []
+            for sign in (1, -1):
+                moved = {key: np.float64(leaf) for key, leaf in page.start.items()}
+                moved[name][index] += sign * step
+                losses.append(page.judge(moved, batches)["losses"][0])
+            # central differences are off by step² and by float64's rounding over step
+            assert abs((losses[0] - losses[1]) / (2 * step) - grad[index]) < 1e-8
+
+
+def test_every_way_is_on_the_page(page):
+    ways = {"numpy", "plain", "haiku", "nnx", "equinox"}
+    assert set(page.results) == ways | ({"refs"} if page.new_ref is not None else set())
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, counter=st.integers(-(2**31), 2**31 - 1))
+def test_haiku_to_nnx_and_back_keeps_every_bit(page, seed, counter):
+    params, state = any_bits(seed, counter)
+    before = bits((params, state))
+    model = page.haiku_to_nnx(params, state, page.NNXModel())
+    assert bits(page.nnx_to_haiku(model)) == before
+    assert bits((params, state)) == before
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, counter=st.integers(1, 10_000), stock=st.booleans())
+def test_both_evaluate_alike(page, seed, counter, stock):
+    params, state = trained(page, seed, counter)
+    x = np.random.default_rng(seed).normal(size=(5, 4)).astype(np.float32)
+    expected, _ = page.pair.apply(params, state, None, x, False)
+    norm = nnx.BatchNorm if stock else page.DebiasedBatchNorm
+    model = page.haiku_to_nnx(params, state, page.NNXModel(norm))
+    assert_close(model(x, False), expected)
+    params, state = page.nnx_to_haiku(model)
+    again, _ = page.pair.apply(params, state, None, x, False)
+    assert np.array_equal(again, expected)
+
+
+@pytest.mark.parametrize("counter", [1, 3, 200])
+def test_training_goes_on_alike_after_a_move(page, counter):
+    params, state = trained(page, counter, counter)
+    model = page.haiku_to_nnx(params, state, page.NNXModel())
+    params, state = page.nnx_to_haiku(model)
+    for batch in page.batches[:5]:
+        params, state, expected, _ = page.haiku_step(params, state, batch)
+        loss, _ = page.nnx_step(model, batch)
+        assert_close(loss, expected)
+    for one, other in zip(
+        *map(jax.tree.leaves, (page.nnx_to_haiku(model), (params, state))), strict=True
+    ):
+        assert_close(one, other)
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, counter=st.integers(0, 10_000))
+def test_the_layer_of_flax_keeps_params_and_averages(page, seed, counter):
+    params, state = any_bits(seed, counter)
+    model = page.haiku_to_nnx(params, state, page.NNXModel(nnx.BatchNorm))
+    back_params, back_state = page.nnx_to_haiku(model)
+    assert bits(back_params) == bits(params)
+    for path, leaves in back_state.items():
+        average = bits(state[path]["average"])
+        assert bits(leaves["average"]) == bits(leaves["hidden"]) == average
+        assert leaves["counter"] == page.settled_count(page.DECAY)
+        assert leaves["counter"].dtype == jnp.int32
+    assert jax.tree.structure(back_state) == jax.tree.structure(state)
+
+
+@pytest.mark.parametrize("decay", [0.01, 0.5, 0.9, 0.99, 0.999, 0.9999])
+def test_nothing_is_corrected_at_the_settled_count(page, decay):
+    count = page.settled_count(decay)
+    assert np.float32(1 - decay**count) == 1
+    assert np.float32(1 - decay ** (count // 2)) < 1
+
+
+@pytest.mark.parametrize("part", ["params", "state"])
+@pytest.mark.parametrize("change", ["missing", "extra"])
+def test_a_leaf_that_the_table_does_not_name_is_an_error(page, part, change):
+    trees = copy.deepcopy(dict(zip(("params", "state"), trained(page, 0, 1), strict=True)))
+    path, leaves = next(iter(trees[part].items()))
+    if change == "missing":
+        name, _ = leaves.popitem()
+    else:
+        name, leaves["other"] = "other", np.zeros(3, np.float32)
+    with pytest.raises(KeyError) as caught:
+        page.haiku_to_nnx(*trees.values(), page.NNXModel())
+    assert caught.value.args[0] == [(path, name)]
+
+
+def test_a_leaf_of_another_size_is_an_error(page):
+    params, state = trained(page, 0, 1)
+    params["first"]["w"] = np.zeros((5, 3), np.float32)
+    with pytest.raises((TypeError, ValueError), match="reshape"):
+        page.haiku_to_nnx(params, state, page.NNXModel())
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=SEEDS, counter=st.integers(1, 10_000))
+def test_haiku_to_equinox(page, seed, counter):
+    params, state = trained(page, seed, counter)
+    model, moved = page.haiku_to_equinox(params, state)
+    assert bits(page.from_equinox(model)) == bits(page.from_haiku(params))
+    statistics = moved.get(model.norm.statistics)
+    assert bits(statistics) == bits(page.from_haiku_state(state))
+    for average, path in zip(page.averages(statistics), state, strict=True):
+        assert_close(average, state[path]["average"][0])
+    x = np.random.default_rng(seed).normal(size=(5, 4)).astype(np.float32)
+    expected, _ = page.pair.apply(params, state, None, x, False)
+    assert_close(model(x, moved, False)[0], expected)
+
+
+@pytest.mark.skipif(not HAS_MODES, reason="this Equinox has no mode that keeps a counter")
+@pytest.mark.parametrize("counter", [1, 20, 5000])
+def test_a_haiku_state_in_the_layer_of_equinox(page, counter):
+    _, state = trained(page, counter, counter)
+    leaves = page.from_haiku_state(state)
+    make_norm = eqx.nn.make_with_state(eqx.nn.BatchNorm)
+    layer, moved = make_norm(3, "rows", momentum=page.DECAY, mode="batch")
+    count = jnp.asarray(int(leaves["count"]))  # weakly typed, as Equinox wants it
+    moved = moved.set(layer.batch_counter, count)
+    moved = moved.set(layer.batch_state_index, (leaves["mean"], leaves["var"]))
+    h = np.random.default_rng(counter).normal(size=(5, 3)).astype(np.float32)
+    over = {"axis_name": "rows", "in_axes": (0, None), "out_axes": (0, None)}
+    found, _ = jax.vmap(eqx.nn.inference_mode(layer), **over)(h, moved)
+    mean, var = (np.float64(state[path]["average"]) for path in state)
+    assert_close(found, (h - mean) / np.sqrt(var + page.EPS))
+
+
+@pytest.mark.parametrize("steps", [1, 5, 40])
+def test_hidden_averages_of_a_layer_that_flax_has_trained(page, steps):
+    model = page.haiku_to_nnx(*trained(page, 0, 1), page.NNXModel(nnx.BatchNorm))
+    fresh = {"mean": jnp.zeros(3), "var": jnp.ones(3)}
+    nnx.update(model, {"norm": fresh})
+    twin = page.haiku_to_nnx(*trained(page, 0, 1), page.NNXModel())
+    nothing = {"hidden_mean": jnp.zeros(3), "hidden_var": jnp.zeros(3), "count": jnp.int32(0)}
+    nnx.update(twin, {"norm": nothing})
+    for i in range(steps):
+        page.nnx_step(model, page.batches[i % page.STEPS])
+        page.nnx_step(twin, page.batches[i % page.STEPS])
+    assert_close(model.norm.mean[...], twin.norm.hidden_mean[...])
+    assert_close(model.norm.var[...] - page.DECAY**steps, twin.norm.hidden_var[...])
