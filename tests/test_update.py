@@ -336,7 +336,7 @@ def test_a_wrong_result_of_the_loss_function_is_named(wrap, give, returned):
         '  right: return loss, (state, {"accuracy": accuracy})\n'
         "  why:   the gradient needs one scalar loss of a floating dtype; the new state and the "
         "metrics ride along\n"
-        "  more:  docs/update/pmapped_update.md"
+        "  more:  docs/update/jitted_update.md"
     )
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
 

@@ -498,7 +498,7 @@ def test_leaves_of_unequal_stacks_are_named():
         "  wrong: run(train_state, batch)\n"
         "  right: run(train_state, next(stack_batches(batches, 8)))\n"
         "  why:   entry i of the first axis of all leaves is one batch, or one member\n"
-        "  more:  docs/api/update.rst"
+        "  more:  docs/update/many_steps.md"
     )
     hs.scan_update(update_of(SGD))(train_state, stack)
 

@@ -14,7 +14,7 @@ class LossFunctionError(HaikuStateError, TypeError):
         "the gradient needs one scalar loss of a floating dtype; the new state and the "
         "metrics ride along"
     )
-    MORE = "docs/update/pmapped_update.md"
+    MORE = "docs/update/jitted_update.md"
 
 
 class DonatedBufferError(HaikuStateError, RuntimeError):
@@ -27,7 +27,7 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
         "the update reuses the memory of the old train state for the new one; keep a copy "
         "by jax.tree.map(jnp.copy, train_state)"
     )
-    MORE = "docs/api/update.rst"
+    MORE = "docs/update/jitted_update.md"
 
 
 class SharedBufferError(HaikuStateError, ValueError):
@@ -37,7 +37,7 @@ class SharedBufferError(HaikuStateError, ValueError):
     TEXT_WRONG = 'state = {{"target": params}}'
     TEXT_RIGHT = 'state = {{"target": jax.tree.map(jnp.copy, params)}}'
     TEXT_WHY = _("the update reuses the memory of each leaf, and can do so once")
-    MORE = "docs/api/update.rst"
+    MORE = "docs/update/jitted_update.md"
 
 
 class BatchSizeError(HaikuStateError, ValueError):
@@ -109,7 +109,7 @@ class StackAxisError(HaikuStateError, ValueError):
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _("entry i of the first axis of all leaves is one batch, or one member")
-    MORE = "docs/api/update.rst"
+    MORE = "docs/update/many_steps.md"
 
 
 class MeshPlacementError(HaikuStateError, ValueError):
