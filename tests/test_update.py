@@ -392,5 +392,5 @@ def test_an_update_that_fails_underway_is_no_donated_buffer():
         diagnosis.delete(train_state)
         raise RuntimeError("Gloo all-reduce failed: Connection closed by peer")
 
-    with pytest.raises(RuntimeError, match="^Gloo"):
+    with pytest.raises(RuntimeError, match=r"^Gloo"):
         diagnosis.named_buffers(fail)({"w": jnp.ones(3)}, {})
