@@ -37,6 +37,8 @@ A_TREE = "{'module': {'name': array}}"
 
 # what some functions of JAX say of a leaked tracer, as an argument that they do not know
 _NO_TRACER = r"Tracer'> is not a valid JAX type"
+# what JAX says of memory that an earlier call has taken
+_DELETED = re.compile("deleted|donated", re.I)
 _FLAGS = "is_training|training|train|test_local_stats"
 
 
@@ -92,7 +94,9 @@ def named_buffers(update: Callable[..., Any]) -> Callable[..., Any]:
         except (RuntimeError, ValueError) as error:
             if isinstance(error, HaikuStateError):
                 raise
-            if path := _deleted_leaf({"train_state": train_state, "batch": batch}):
+            path = _deleted_leaf({"train_state": train_state, "batch": batch})
+            # an update that fails underway, for a lost process say, has deleted its train state too
+            if path and _DELETED.search(str(error)):
                 raise DonatedBufferError(path=path) from error
             if "same buffer twice" in str(error):
                 raise SharedBufferError(paths=as_lines(_one_array(train_state))) from error

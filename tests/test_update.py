@@ -7,6 +7,7 @@ import oracles
 import pytest
 
 import haiku_state as hs
+from haiku_state import diagnosis
 from haiku_state.errors import (
     BatchDivisionError,
     DeviceAxisError,
@@ -384,3 +385,12 @@ def test_all_devices_are_the_default(regression):
 def test_a_batch_that_the_devices_do_not_divide_is_refused():
     with pytest.raises(BatchDivisionError, match=r"^a batch of 30 rows does not divide among 4"):
         hs.split_batch(batches_of(1, rows=30)[0], 4)
+
+
+def test_an_update_that_fails_underway_is_no_donated_buffer():
+    def fail(train_state, batch):
+        diagnosis.delete(train_state)
+        raise RuntimeError("Gloo all-reduce failed: Connection closed by peer")
+
+    with pytest.raises(RuntimeError, match=r"^Gloo"):
+        diagnosis.named_buffers(fail)({"w": jnp.ones(3)}, {})
