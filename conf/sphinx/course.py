@@ -44,9 +44,11 @@ class Lessons(SphinxDirective):
                 refexplicit=False,
                 refwarn=True,
             )
-            text = nodes.Text(f" · {_('%d min') % each}")
+            text = nodes.Text(f" · {_('{} min').format(each)}")
             entries += nodes.list_item("", nodes.paragraph("", "", link, text))
-        return [entries, nodes.paragraph("", _("%d minutes in all") % total)]
+        # Sphinx's own catalog has it, no page's
+        sum_of_all = nodes.paragraph("", _("{} minutes in all").format(total), translatable=False)
+        return [entries, sum_of_all]
 
 
 class Glossary(SphinxDirective):

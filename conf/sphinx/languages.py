@@ -40,8 +40,15 @@ def _page_context(
     ]
 
 
+def _keep_anchors(app: Sphinx, document: nodes.document) -> None:
+    """Keep a page's table of headings, which MyST replaces while Sphinx translates one heading."""
+    if anchors := getattr(document, "myst_slugs", None):
+        app.env.metadata[app.env.docname]["myst_slugs"] = anchors
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform, the context of the templates, and the switcher's script."""
+    app.connect("doctree-read", _keep_anchors)
     app.add_transform(KeepFormulas)
     app.connect("html-page-context", _page_context)
     app.add_js_file("languages.js", loading_method="defer")
