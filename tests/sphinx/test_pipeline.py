@@ -21,6 +21,8 @@ locale_dirs = ["locale"]
 gettext_compact = False
 gettext_location = False
 myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 2
+suppress_warnings = ["toc.not_included"]
 html_theme = "basic"
 templates_path = [{str(SPHINX / "templates")!r}]
 html_static_path = [{str(SPHINX / "static")!r}]
@@ -31,6 +33,8 @@ file_format: mystnb
 kernelspec: {name: python3, display_name: Python 3}
 ---
 # A page
+
+[](other.md#a-heading)
 
 $$x^2$$
 
@@ -44,7 +48,15 @@ print(double(21))
 ```
 '''
 
+OTHER = """# Other
+
+## A heading
+
+## Another
+"""
+
 CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
+OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Another": "又一个"}
 
 
 def build(root: Path, builder: str, language: str) -> Path:
@@ -64,11 +76,12 @@ def project(tmp_path_factory):
     messages = root / "docs/locale/zh_CN/LC_MESSAGES"
     messages.mkdir(parents=True)
     (root / "docs/conf.py").write_text(CONF.replace("{cache}", str(root / "cache")))
-    (root / "docs/index.md").write_text(PAGE)
-    lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
-    for msgid, msgstr in CHINESE.items():
-        lines += ["", f'msgid "{msgid}"', f'msgstr "{msgstr}"']
-    (messages / "index.po").write_text("\n".join(lines), encoding="utf-8")
+    for name, page, chinese in (("index", PAGE, CHINESE), ("other", OTHER, OTHER_CHINESE)):
+        (root / f"docs/{name}.md").write_text(page)
+        lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
+        for msgid, msgstr in chinese.items():
+            lines += ["", f'msgid "{msgid}"', f'msgstr "{msgstr}"']
+        (messages / f"{name}.po").write_text("\n".join(lines), encoding="utf-8")
     return root
 
 
@@ -79,7 +92,8 @@ def english(project):
 
 def test_the_catalog_has_the_prose_of_cells_and_no_formulas(project, english):
     with (build(project, "gettext", "en") / "index.pot").open() as stream:
-        assert [m.id for m in read_po(stream) if m.id] == ["A page", "Twice.", "no state"]
+        messages = [m.id for m in read_po(stream) if m.id]
+    assert messages == ["A page", "[](other.md#a-heading)", "Twice.", "no state"]
 
 
 def test_chinese_is_built_from_the_outputs_of_english(project, english):
@@ -93,5 +107,7 @@ def test_chinese_is_built_from_the_outputs_of_english(project, english):
     assert "# no state" in english.cells[0]
     assert '"""两倍。"""' in chinese.cells[0]
     assert "# 没有状态" in chinese.cells[0]
+    assert "other.html#a-heading" in english.links
+    assert "other.html#a-heading" in chinese.links  # though the heading is called 标题
     assert (english.language, chinese.language) == ("en", "zh-CN")
     assert r"\[x^2\]" in chinese.file.read_text() or "x^2" in chinese.file.read_text()
