@@ -41,7 +41,7 @@ def _page_context(
 
 
 def _keep_anchors(app: Sphinx, document: nodes.document) -> None:
-    """Keep a page's table of headings, which MyST replaces while Sphinx translates one heading."""
+    """Keep a page's headings, which MyST forgets when Sphinx translates an admonition's title."""
     if anchors := getattr(document, "myst_slugs", None):
         app.env.metadata[app.env.docname]["myst_slugs"] = anchors
 

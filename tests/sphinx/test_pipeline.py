@@ -52,11 +52,13 @@ OTHER = """# Other
 
 ## A heading
 
-## Another
+```{admonition} Before
+Text.
+```
 """
 
 CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
-OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Another": "又一个"}
+OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Before": "之前", "Text.": "文字。"}
 
 
 def build(root: Path, builder: str, language: str) -> Path:
