@@ -4,6 +4,7 @@ As in its example "Stateful operations (e.g. BatchNorm)", with the mode that its
 recommends, and everything but the batch donated.
 """
 
+import inspect
 from typing import Any
 
 import equinox as eqx
@@ -11,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import optax
 from benchmarks import problem
-from benchmarks.problem import Contender, Size
+from benchmarks.problem import Contender, NotInstalledError, Size
 
 AXIS = "batch"
 
@@ -22,6 +23,8 @@ class MLP(eqx.Module):
     output: eqx.nn.Linear
 
     def __init__(self, size: Size) -> None:
+        if "mode" not in inspect.signature(eqx.nn.BatchNorm).parameters:
+            raise NotInstalledError("this Equinox's BatchNorm has no mode")
         *hidden, output = problem.weights(size)
         self.hidden = [linear(w, False) for w in hidden]
         self.norms = [

@@ -4,6 +4,7 @@ Three forms of its documentation: ``nnx.jit``; the same with ``nnx.cached_partia
 "Performance considerations"; and ``nnx.jit_partial``, which needs a newer Flax.
 """
 
+import inspect
 from typing import Any
 
 import jax
@@ -53,6 +54,8 @@ def train_step(model: MLP, optimizer: nnx.Optimizer, batch: Any) -> jax.Array:
 
 
 def model_and_optimizer(size: Size) -> tuple[MLP, nnx.Optimizer]:
+    if "model" not in inspect.signature(nnx.Optimizer.update).parameters:
+        raise NotInstalledError("this Flax's optimizer is not given the model, as it is from 0.11")
     model = MLP(size)
     adam = optax.adam(
         problem.LEARNING_RATE, b1=problem.BETA_1, b2=problem.BETA_2, eps=problem.ADAM_EPS
