@@ -39,6 +39,9 @@ def use_devices(count: int) -> list[jax.Device]:
     flags = os.environ.get("XLA_FLAGS", "")
     if _FORCE not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()
+        # A collective keeps one thread per device waiting, and XLA's pool has no more threads than
+        # devices or cores. Steps that are started ahead could then wait for each other for ever.
+        os.environ.setdefault("NPROC", str(max(4 * count, os.cpu_count() or 1)))
     devices = jax.local_devices()
     if len(devices) < count:
         devices = jax.local_devices(backend="cpu")

@@ -8,6 +8,7 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["HAIKU_STATE_LANG"] = "en"
 _flags = os.environ.get("XLA_FLAGS", "")
 os.environ["XLA_FLAGS"] = f"{_flags} --xla_force_host_platform_device_count=8".strip()
+os.environ.setdefault("NPROC", "32")  # threads of XLA's pool, as use_devices sets them
 
 import jax  # noqa: E402
 import pytest  # noqa: E402

@@ -196,3 +196,26 @@ except DeviceCountError as error:
         "computation\n"
         "  more:  docs/update/pmapped_update.md\n"
     ), ran.stderr
+
+
+AHEAD = """
+import jax
+import haiku_state as hs
+
+devices = hs.use_devices(4)
+mean = lambda leaf: jax.lax.pmean(leaf, "i")
+step = jax.pmap(lambda tree: jax.tree.map(mean, tree), axis_name="i", devices=devices)
+tree = {str(k): jax.numpy.ones((4, 64)) for k in range(20)}
+for _ in range(1000):
+    tree = step(tree)
+print(tree["0"][0, 0])
+"""
+
+
+def test_steps_that_are_started_ahead_do_not_wait_for_ever(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k not in ("XLA_FLAGS", "NPROC")}
+    command = [sys.executable, "-c", AHEAD]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (ran.stdout, ran.returncode) == ("1.0\n", 0), ran.stderr[-2000:]

@@ -94,6 +94,8 @@ def environment(devices: int = 1) -> dict[str, str]:
     force = "--xla_force_host_platform_device_count"
     flags = [flag for flag in values.get("XLA_FLAGS", "").split() if not flag.startswith(force)]
     values["XLA_FLAGS"] = " ".join([*flags, f"{force}={devices}"])
+    if devices > 1:  # as use_devices does: with fewer threads, collectives may wait for ever
+        values["NPROC"] = str(max(4 * devices, os.cpu_count() or 1))
     return values
 
 
