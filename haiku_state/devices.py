@@ -16,7 +16,8 @@ def use_devices(count: int) -> list[jax.Device]:
     """Give the first ``count`` devices, forcing CPU devices where the machine has fewer.
 
     A CPU counts as one device unless JAX is told otherwise before its first computation; this
-    tells it, so call it first.
+    tells it, so call it first. It also gives XLA four threads per device, by the variable
+    ``NPROC``: with one per device, collectives of steps that are started ahead may never end.
 
     Args:
       count: how many devices, at least 1.
@@ -39,9 +40,8 @@ def use_devices(count: int) -> list[jax.Device]:
     flags = os.environ.get("XLA_FLAGS", "")
     if _FORCE not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()
-        # A collective keeps one thread per device waiting, and XLA's pool has no more threads than
-        # devices or cores. Steps that are started ahead could then wait for each other for ever.
-        os.environ.setdefault("NPROC", str(max(4 * count, os.cpu_count() or 1)))
+    # a collective keeps one thread per device waiting, and XLA's pool has one per device or core
+    os.environ.setdefault("NPROC", str(max(4 * count, os.cpu_count() or 1)))
     devices = jax.local_devices()
     if len(devices) < count:
         devices = jax.local_devices(backend="cpu")

@@ -10,6 +10,7 @@ import gc
 import hashlib
 import json
 import os
+import re
 import shutil
 import statistics
 import sys
@@ -103,13 +104,25 @@ def _build() -> int:
 def _everything_but_the_prose() -> str:
     """Say in one word what makes Sphinx's last build worthless: it sees edits of pages only.
 
-    A page that was added or removed counts, since no other page is looked at again for its sake.
+    A page that was added, removed or renamed counts, and so does its title, in both languages:
+    Sphinx writes no other page again for its sake.
     """
-    names = sorted(
-        str(page.relative_to(DOCS)) for page in DOCS.rglob("*.*") if page.suffix != ".mo"
-    )
-    parts = [cache_path(BUILD / "executed").name, files_hash(HERE, "*.*"), repr(names)]
+    titles = {
+        str(page.relative_to(DOCS)): _title(page)
+        for page in sorted(DOCS.rglob("*.*"))
+        if page.suffix in (".md", ".rst", ".po")
+    }
+    parts = [cache_path(BUILD / "executed").name, files_hash(HERE, "*.*"), repr(titles)]
     return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+def _title(file: Path) -> str:
+    """Give the line of a page that is its title, or the first message of its catalog."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".po":
+        return "".join(text.split("\n\n")[1:2])
+    title = re.search(r"^# .+$|^.+(?=\n===)", text, re.MULTILINE)
+    return title[0] if title else ""
 
 
 def _forget_unless(known: str) -> None:
