@@ -1,4 +1,8 @@
-"""What differs between the versions of JAX: each branch names the version that needs it."""
+"""What differs between the versions of JAX.
+
+Each branch names its versions. ``tests/test_compat.py`` holds it to that on each set, and reports a
+branch that no set of ``conf/constraints`` needs any more.
+"""
 
 import functools
 import inspect
@@ -6,20 +10,38 @@ import os
 from typing import Any
 
 import jax
-import jax.extend
+import jax.extend.core
 import jax.numpy as jnp
+from jax._src import core, distributed, xla_bridge
+from jax._src.clusters import ClusterEnv
 
-if hasattr(jax, "shard_map"):
-    _shard_map: Any = functools.partial(jax.shard_map, check_vma=False)  # JAX 0.6 and newer
-else:
+_shard_map: Any
+if hasattr(jax, "shard_map"):  # JAX >= 0.6
+    _shard_map = functools.partial(jax.shard_map, check_vma=False)
+else:  # JAX < 0.6
     import jax.experimental.shard_map as _module
 
-    _shard_map = functools.partial(_module.shard_map, check_rep=False)  # JAX 0.5 and older
+    _shard_map = functools.partial(_module.shard_map, check_rep=False)
 
-if hasattr(jax.extend, "core") and hasattr(jax.extend.core, "take_current_trace"):
-    _current_trace: Any = jax.extend.core.take_current_trace  # JAX 0.8.2 and newer
-else:
-    _current_trace = getattr(jax.core, "take_current_trace", None)  # 0.4.36; None before
+_current_trace: Any
+if hasattr(jax.extend.core, "take_current_trace"):  # JAX >= 0.9
+    _current_trace = jax.extend.core.take_current_trace
+elif jax.__version_info__ >= (0, 6):  # 0.6 <= JAX < 0.9
+    _current_trace = core.take_current_trace  # jax.core has it too, and warns in 0.8
+else:  # JAX < 0.6
+    _current_trace = None
+
+if hasattr(jax.Array, "committed"):  # JAX >= 0.4.31
+    _COMMITTED = "committed"
+else:  # JAX < 0.4.31
+    _COMMITTED = "_committed"
+
+_detect: Any = ClusterEnv.auto_detect_unset_distributed_params
+_method: tuple[None, ...]
+if "cluster_detection_method" in inspect.signature(_detect).parameters:  # JAX >= 0.4.32
+    _method = (None,)
+else:  # JAX < 0.4.32
+    _method = ()
 
 
 def is_live(tracer: Any) -> bool:
@@ -31,16 +53,22 @@ def is_live(tracer: Any) -> bool:
     Returns:
       False for a leaked tracer, which cannot be used any more.
     """
-    if _current_trace is None:  # JAX 0.4.35 and older: try it, in a program that is thrown away
-        try:
+    if _current_trace is not None:  # JAX >= 0.6
+        with _current_trace() as trace:  # each trace knows the one around it
+            while trace is not None and trace is not tracer._trace:
+                trace = getattr(trace, "parent_trace", None)
+        return trace is not None
+    elif jax.__version_info__ >= (0, 4, 36):  # 0.4.36 <= JAX < 0.6
+        frame = inspect.currentframe()  # a trace of jit does not know the one around it
+        while frame is not None and all(v is not tracer._trace for v in frame.f_locals.values()):
+            frame = frame.f_back
+        return frame is not None
+    else:  # JAX < 0.4.36
+        try:  # it, in a program that is thrown away
             jax.eval_shape(lambda: jnp.expand_dims(tracer, 0))
         except jax.errors.UnexpectedTracerError:
             return False
         return True
-    with _current_trace() as trace:  # JAX 0.4.36 and newer: each trace knows the one around it
-        while trace is not None and trace is not tracer._trace:
-            trace = getattr(trace, "parent_trace", None)
-    return trace is not None
 
 
 def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any:
@@ -64,8 +92,6 @@ def has_started() -> bool:
     Returns:
       True if it is too late for ``jax.distributed.initialize``.
     """
-    from jax._src import distributed, xla_bridge  # jax.distributed.is_initialized: JAX 0.4.36
-
     return xla_bridge.backends_are_initialized() or distributed.global_state.client is not None
 
 
@@ -81,30 +107,28 @@ def scheduler_processes(timeout: int) -> tuple[str | None, int | None, int | Non
     Raises:
       KeyError: the scheduler has left a variable out; only on JAX 0.6 and older.
     """
-    from jax._src.clusters import ClusterEnv
-
-    detect: Any = ClusterEnv.auto_detect_unset_distributed_params
-    newer = "cluster_detection_method" in inspect.signature(detect).parameters
-    method = (None,) if newer else ()  # not in JAX 0.4.31 and older
     given = os.environ.get("JAX_COORDINATOR_ADDRESS"), None, None, None
-    address, count, index, _ = detect(*given, *method, timeout)
+    address, count, index, _ = _detect(*given, *_method, timeout)
     return address, count, index
 
 
 def choose_collectives() -> None:
-    """Let CPU devices of different processes reach each other; the default on JAX 0.5 and newer."""
+    """Let CPU devices of different processes reach each other."""
     name = "jax_cpu_collectives_implementation"
-    if jax.config.values.get(name) in (None, "none"):
+    if jax.config.values.get(name) in (None, "none"):  # JAX < 0.6
         jax.config.update(name, "gloo")
 
 
 def connectable_cpu_devices() -> int | None:
     """Say how many CPU devices of one process gloo can connect; None: any number.
 
-    JAX 0.4.31 and older connect the devices of a process one after the other, under one lock,
-    while each of them waits for all.
+    Old versions connect the devices of a process one after the other, under one lock, while each
+    of them waits for all.
     """
-    return 1 if jax.__version_info__ < (0, 4, 33) else None
+    if jax.__version_info__ < (0, 4, 33):  # JAX < 0.4.33
+        return 1
+    else:  # JAX >= 0.4.33
+        return None
 
 
 def is_committed(leaf: Any) -> bool:
@@ -116,5 +140,4 @@ def is_committed(leaf: Any) -> bool:
     Returns:
       False for what JAX may move without being asked, and for what is no array of JAX.
     """
-    # JAX 0.5 and newer: `committed`; JAX 0.4: `_committed`
-    return bool(getattr(leaf, "committed", getattr(leaf, "_committed", False)))
+    return bool(getattr(leaf, _COMMITTED, False))

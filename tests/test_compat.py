@@ -1,10 +1,149 @@
+import ast
+import importlib.util
+import os
+import re
+import sys
+from pathlib import Path
+
+import constraint_files
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax.sharding import Mesh, PartitionSpec
+from packaging.specifiers import SpecifierSet
 
+from haiku_state import compat
 from haiku_state.compat import is_live
 
 X = jnp.arange(3.0)
+SOURCE = Path(compat.__file__).read_text(encoding="utf-8")
+HEADER = re.compile(r"^ *(?:(?:if|elif) .+|else):(?:  # (?P<versions>.*))?$")
+VERSIONS = re.compile(r"(?:(?P<low>[\d.]+) <= )?JAX(?: (?P<sign><|>=) (?P<bound>[\d.]+))?")
+SETS = [constraint_files.pins(path)["jax"] for path in constraint_files.JAX_FILES]
+
+
+def branches(source):
+    """The first line of each branch, and the versions that its header names."""
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        assert not isinstance(node, ast.IfExp), f"line {node.lineno}: a branch needs a line"
+        if not isinstance(node, ast.If):
+            continue
+        for body in filter(None, (node.body, node.orelse)):
+            header = body[0].lineno - 1 if body[0].lineno > node.lineno else node.lineno
+            if not HEADER.match(lines[header - 1]):  # an elif is a branch of its own
+                header = body[0].lineno
+                if lines[header - 1].lstrip().startswith("elif"):
+                    continue
+            yield body[0].lineno, specifier(lines[header - 1], header)
+
+
+def specifier(header, line):
+    """The versions that a header names, as packaging's specifier."""
+    found = HEADER.match(header)
+    versions = VERSIONS.fullmatch((found and found["versions"]) or "")
+    assert versions, f"line {line} names no version: {header}"
+    bounds = [f">={versions['low']}"] if versions["low"] else []
+    bounds += [f"{versions['sign']}{versions['bound']}"] if versions["sign"] else []
+    assert bounds, f"line {line} names no version: {header}"
+    return SpecifierSet(",".join(bounds))
+
+
+def idle(source, sets):
+    """What no set tells apart: a branch for none of them, or for all."""
+    for line, versions in branches(source):
+        users = [version for version in sets if version in versions]
+        if len(users) in (0, len(sets)):
+            yield f"line {line}: {versions} is {'every' if users else 'no'} set of {sets}"
+
+
+def lines_run(act):
+    """The lines of a fresh copy of compat.py that run at its import and in ``act(copy)``."""
+    spec = importlib.util.spec_from_file_location("copy_of_compat", compat.__file__)
+    copy, seen = importlib.util.module_from_spec(spec), set()
+
+    def trace(frame, event, argument):
+        if frame.f_code.co_filename != compat.__file__:
+            return None
+        if event == "line":
+            seen.add(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        spec.loader.exec_module(copy)
+        act(copy)
+    finally:
+        sys.settrace(before)
+    return seen
+
+
+def test_no_branch_is_idle():
+    assert list(idle(SOURCE, SETS)) == []
+    assert len(list(branches(SOURCE))) >= 14
+
+
+def test_a_branch_below_the_floor_is_reported():
+    above = [version for version in SETS if version not in SpecifierSet("<0.6")]
+    reports = list(idle(SOURCE, above))
+    assert len(reports) >= 10
+    assert any("<0.6 is no set" in report for report in reports)
+    assert any(">=0.6 is every set" in report for report in reports)
+
+
+@pytest.mark.parametrize(
+    ("planted", "report"),
+    [
+        ("if a:\n    b = 1\n", "line 1 names no version"),
+        ("if a:  # newer\n    b = 1\n", "line 1 names no version"),
+        ("if a:  # JAX\n    b = 1\n", "line 1 names no version"),
+        ("if a:  # JAX >= 0.6\n    b = 1\nelse:\n    b = 2\n", "line 3 names no version"),
+        ("b = 1 if a else 2  # JAX >= 0.6\n", "line 1: a branch needs a line"),
+    ],
+)
+def test_a_branch_that_names_no_version_is_reported(planted, report):
+    with pytest.raises(AssertionError, match=report):
+        list(branches(planted))
+
+
+def test_each_kind_of_branch_is_found():
+    source = "if a:  # JAX >= 0.9\n  b\nelif c:  # 0.5 <= JAX < 0.9\n  d\nelse:  # JAX < 0.5\n  e\n"
+    found = [(line, str(versions)) for line, versions in branches(source)]
+    assert sorted(found) == [(2, ">=0.9"), (4, "<0.9,>=0.5"), (6, "<0.5")]
+
+
+def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypatch):
+    for variable in [name for name in os.environ if name.startswith(("SLURM_", "OMPI_"))]:
+        monkeypatch.delenv(variable)
+    collectives = "jax_cpu_collectives_implementation"
+    before = jax.config.values.get(collectives)
+    box = []
+    jax.jit(lambda x: box.append(x) or x)(X)
+
+    def act(copy):
+        assert not copy.is_live(box[0])
+        assert copy.has_started()
+        assert copy.scheduler_processes(1) == (None, None, None)
+        assert copy.connectable_cpu_devices() in (None, 1)
+        assert copy.is_committed(jax.device_put(X, jax.devices()[1]))
+        assert not copy.is_committed(X)
+        assert not copy.is_committed(np.ones(2))
+        mesh = Mesh(np.array(jax.devices()[:2]), ("data",))
+        specs = PartitionSpec("data")
+        double = copy.shard_map(lambda x: 2 * x, mesh, in_specs=specs, out_specs=specs)
+        np.testing.assert_array_equal(double(jnp.arange(4)), 2 * np.arange(4))
+        copy.choose_collectives()
+        assert jax.config.values[collectives] == "gloo"
+
+    try:
+        run = lines_run(act)
+    finally:
+        if collectives in jax.config.values:
+            jax.config.update(collectives, before)
+    ran = {line: line in run for line, _ in branches(SOURCE)}
+    assert ran == {line: jax.__version__ in versions for line, versions in branches(SOURCE)}
 
 
 def leaks():
