@@ -289,7 +289,9 @@ def test_names_with_a_colon_and_arrays_of_objects_are_refused(tmp_path):
 names = st.text("abc_~/0", min_size=1, max_size=6)
 dtypes = st.sampled_from(["float32", "float16", "bfloat16", "int32", "uint8", "bool"])
 shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
-leaves = st.builds(lambda shape, dtype: jnp.ones(shape, dtype), shapes, dtypes)
+leaves = st.builds(
+    lambda shape, dtype: jnp.asarray(np.ones(shape, jnp.dtype(dtype))), shapes, dtypes
+)
 trees = st.dictionaries(names, st.dictionaries(names, leaves, min_size=1, max_size=3), max_size=3)
 
 

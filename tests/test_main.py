@@ -249,8 +249,9 @@ def test_a_fresh_process_forces_the_devices_it_needs(tmp_path):
 
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("update", ["jit", "scan", "pmap --devices 4", "shard_map --devices 4"])
-def test_thirty_epochs_read_97_of_100_digits(update, capsys):
-    assert main(f"train --epochs 30 --update {update}".split()) == 0
+def test_a_training_reads_97_of_100_digits(update, capsys):
+    epochs = 30 if update == "jit" else 12  # README.md shows 30 with pmap, and is tested as well
+    assert main(f"train --epochs {epochs} --update {update}".split()) == 0
     output = capsys.readouterr().out
     assert re.fullmatch(LAST_LINE["classifier"], output.splitlines()[-1])
     assert score(output) >= 0.97

@@ -24,6 +24,7 @@ extensions = [
     "sphinx_design",
     "sphinx_copybutton",
     "cells",
+    "compatibility",
     "course",
     "languages",
     "zh_search",

@@ -1,0 +1,108 @@
+"""Draws what the matrix has measured: sets of versions, features, lessons, each against JAX."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+MEASURED = Path(__file__).parents[2] / "haiku_state/compat.json"
+LIBRARIES = ("dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox")
+YES, NO = "✓", "–"
+
+
+def text(content: str) -> nodes.Node:
+    """Make a cell that is the same in both languages."""
+    return nodes.paragraph("", content, translatable=False)
+
+
+class Compatibility(SphinxDirective):
+    """One table of ``haiku_state/compat.json``: ``sets``, ``features``, ``lessons``, ``warnings``."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make the table, anew whenever the measurements change."""
+        self.env.note_dependency(str(MEASURED))
+        measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+        draw: dict[str, Callable[[dict[str, Any]], Iterable[list[nodes.Node]]]] = {
+            "sets": self.sets,
+            "features": self.features,
+            "lessons": self.lessons,
+            "warnings": self.warnings,
+        }
+        return [table(list(draw[self.arguments[0]](measured["sets"])))]
+
+    def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
+        """One row a set: its versions, and what its tests came to."""
+        heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s")
+        yield [text(head) for head in heads]
+        for row in rows.values():
+            tests, versions = row["tests"], row["versions"]
+            counts = (tests["passed"], tests["failed"], sum(tests["skipped"].values()))
+            cells = [versions["jax"], row["python"]]
+            cells += [versions.get(library, NO) for library in LIBRARIES]
+            yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
+
+    def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
+        """One row a feature, one column a set."""
+        yield [text(""), *map(text, rows)]
+        for feature in next(iter(rows.values()))["features"]:
+            has = [row["features"][feature] for row in rows.values()]
+            yield [literal(feature), *(text(YES if each else NO) for each in has)]
+
+    def lessons(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
+        """One row a lesson, one column a set on which the lessons were run."""
+        run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
+        yield [text(""), *map(text, run)]
+        for lesson in next(iter(run.values())):
+            results = [each[lesson] for each in run.values()]
+            cells = [text(YES if result == "ok" else result) for result in results]
+            yield [nodes.paragraph("", "", self.link(lesson)), *cells]
+
+    def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
+        """One row a set whose imports warn."""
+        yield [text("jax"), text("import haiku, optax, haiku_state")]
+        for name, row in rows.items():
+            if row["warnings"]:
+                lines = [nodes.line("", "", *literal(each).children) for each in row["warnings"]]
+                yield [text(name), nodes.line_block("", *lines)]
+
+    def link(self, docname: str) -> nodes.Node:
+        """Make a link whose text is the page's title, in its language."""
+        if docname not in self.env.found_docs:
+            raise self.error(f"there is no lesson {docname}")
+        return addnodes.pending_xref(
+            "",
+            nodes.inline("", docname, classes=["std", "std-doc"]),
+            refdomain="std",
+            reftype="doc",
+            reftarget=f"/{docname}",
+            refdoc=self.env.docname,
+            refexplicit=False,
+            refwarn=True,
+        )
+
+
+def literal(content: str) -> nodes.Node:
+    """Make a cell of code."""
+    return nodes.paragraph("", "", nodes.literal("", content), translatable=False)
+
+
+def table(rows: list[list[nodes.Node]]) -> nodes.Node:
+    """Make a table whose first row is its head."""
+    columns = len(rows[0])
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in range(columns)), cols=columns)
+    head, *body = [nodes.row("", *(nodes.entry("", cell) for cell in row)) for row in rows]
+    group += [nodes.thead("", head), nodes.tbody("", *body)]
+    return nodes.table("", group, classes=["compatibility"])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive."""
+    app.add_directive("compatibility", Compatibility)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,124 @@
+"""What a user gets: what is in wheel and sdist, and that it works where nothing else is."""
+
+import hashlib
+import re
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "haiku_state"
+CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
+EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench"}
+OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
+IN_SDIST = {
+    "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
+    "CHANGELOG.md", "tests/conftest.py", "docs/index.md", "conf/constraints/jax-0.10.txt",
+    "docs/locale/zh_CN/LC_MESSAGES/index.po",
+}  # fmt: skip
+
+
+def contents(wheel):
+    """Name and hash of each file in a wheel, without what only lists the others."""
+    with zipfile.ZipFile(wheel) as archive:
+        names = [name for name in archive.namelist() if not name.endswith("/RECORD")]
+        return {name: hashlib.sha256(archive.read(name)).hexdigest() for name in names}
+
+
+def metadata(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return Parser().parsestr(archive.read(name).decode())
+
+
+def test_the_wheel_holds_the_whole_package_and_nothing_else(built):
+    expected = {
+        file.relative_to(ROOT).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in PACKAGE.rglob("*")
+        if file.is_file() and "__pycache__" not in file.parts
+    }
+    found = contents(built("whl"))
+    assert {name: found[name] for name in found if ".dist-info/" not in name} == expected
+    for name in ("py.typed", "compat.json", "locale/zh_CN/LC_MESSAGES/haiku_state.mo"):
+        assert f"haiku_state/{name}" in expected
+
+
+def test_the_metadata_asks_for_the_core_only(built):
+    found = metadata(built("whl"))
+    wanted = [Requirement(line) for line in found.get_all("Requires-Dist")]
+    assert {each.name for each in wanted if "extra" not in str(each.marker)} == CORE
+    assert all(each.specifier for each in wanted if "extra" not in str(each.marker))
+    assert set(found.get_all("Provides-Extra")) == EXTRAS
+    assert found["License-Expression"] == "Apache-2.0"
+
+
+def test_the_sdist_holds_the_sources_and_makes_the_same_wheel(built, tmp_path):
+    sdist = built("tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert names >= IN_SDIST
+    assert not [name for name in names if re.match(r"(build|dist|\.tox|\.git)/", name)]
+    pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", tmp_path, sdist)
+    [again] = tmp_path.glob("*.whl")
+    assert contents(again) == contents(built("whl"))
+
+
+def pip(python, *arguments):
+    command = [python, "-m", "pip", "--disable-pip-version-check", "--quiet", *map(str, arguments)]
+    subprocess.run(command, check=True)
+
+
+@pytest.fixture(scope="module")
+def empty_environment(built, tmp_path_factory):
+    """The Python of an environment that holds the wheel and what it asks for."""
+    folder = tmp_path_factory.mktemp("empty") / "environment"
+    venv.create(folder, with_pip=True)
+    [python] = [*folder.glob("bin/python"), *folder.glob("Scripts/python.exe")]
+    minor = ".".join(map(str, sys.version_info[:2]))
+    pip(python, "install", built("whl"), "-c", ROOT / f"conf/constraints/newest-py{minor}.txt")
+    return python
+
+
+def run(python, *arguments, folder, language="en"):
+    environment = {"HAIKU_STATE_LANG": language, "PYTHONUTF8": "1", "PATH": ""}
+    command = [python, *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
+
+
+def test_nothing_of_the_extras_is_installed(empty_environment, tmp_path):
+    ran = run(empty_environment, "-m", "pip", "list", "--format=freeze", folder=tmp_path)
+    names = {line.partition("==")[0].lower() for line in ran.stdout.splitlines()}
+    assert names >= CORE
+    assert not names & OF_EXTRAS
+
+
+@pytest.mark.parametrize(("readme", "language"), [("README.md", "en"), ("README.zh-CN.md", "zh")])
+def test_the_examples_run_in_another_folder(readme, language, empty_environment, tmp_path):
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    count, error = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    ran = run(empty_environment, "-c", count, folder=tmp_path)
+    assert ran.stdout.split() == ["1", "2", "3"], ran.stderr
+    [shown] = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
+    ran = run(empty_environment, "-c", error, folder=tmp_path, language=language)
+    assert ran.stdout == shown, ran.stderr
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_doctor_finds_a_measured_set(language, empty_environment, tmp_path):
+    ran = run(empty_environment, "-m", "haiku_state", "doctor", folder=tmp_path, language=language)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_command_that_needs_an_extra_says_which(empty_environment, tmp_path):
+    ran = run(empty_environment, "-m", "haiku_state", "train", folder=tmp_path)
+    assert ran.returncode == 1
+    assert 'pip install "haiku-state[data]"' in ran.stderr

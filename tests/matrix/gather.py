@@ -1,0 +1,192 @@
+"""Puts the reports of the factors together: ``build/compat.json``, or what it lacks.
+
+``tox run -m matrix`` runs it last. With ``--publish`` it also renews what is committed of it:
+``haiku_state/compat.json``, which the page on compatibility and the doctor read, and a line in both
+READMEs.
+"""
+
+import argparse
+import configparser
+import json
+import re
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+from datetime import date, datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from measured_tree import ROOT, tree_hash
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+REPORTS = ROOT / "build/compat"
+PUBLISHED = ROOT / "haiku_state/compat.json"
+# what the doctor advises; the rest of a set follows from these
+CORE = ("jax", "jaxlib", "dm-haiku", "optax", "numpy")
+LINES = {
+    "README.md": "Measured on {date}: JAX {oldest} to {newest} in {sets} sets of versions, on "
+    "Python {pythons}; {passed} tests passed, {failed} failed.",
+    "README.zh-CN.md": "{date} 实测：JAX {oldest} 至 {newest}，共 {sets} 套版本，Python {pythons}；"
+    "测试通过 {passed} 项，失败 {failed} 项。",
+}
+BEGIN, END = "<!-- compat -->", "<!-- /compat -->"
+
+
+def sets(root: Path = ROOT) -> list[str]:
+    """Give the names of the sets, oldest first: 0.4.30 for conf/constraints/jax-0.4.30.txt."""
+    found = (root / "conf/constraints").glob("jax-*.txt")
+    return sorted((file.stem.removeprefix("jax-") for file in found), key=Version)
+
+
+def pythons(name: str, root: Path = ROOT) -> list[str]:
+    """Give the Pythons that tox may use for a set, the preferred one first."""
+    settings = configparser.ConfigParser(interpolation=None, strict=False)
+    settings.read(root / "tox.ini", encoding="utf-8")
+    [section] = [title for title in settings.sections() if title.startswith("testenv:jax{")]
+    [line] = re.findall(rf"^jax{re.escape(name)}: (.+)$", settings[section]["base_python"], re.M)
+    return [python.removeprefix("python") for python in line.split(", ")]
+
+
+def pins(name: str, python: str, root: Path = ROOT) -> dict[str, str]:
+    """Give the versions that a set pins for a Python, of the libraries in CORE."""
+    text = (root / f"conf/constraints/jax-{name}.txt").read_text(encoding="utf-8")
+    here = {"python_version": python, "python_full_version": f"{python}.99"}
+    wanted = [Requirement(line) for line in text.splitlines() if line.strip()]
+    found = {
+        each.name: str(each.specifier).removeprefix("==")
+        for each in wanted
+        if each.name in CORE and (each.marker is None or each.marker.evaluate(here))
+    }
+    return {library: found[library] for library in CORE}
+
+
+def tests(path: Path) -> dict[str, Any]:
+    """Count what pytest has written: passed, failed, and skipped by reason."""
+    suite = ElementTree.parse(path).getroot().find("testsuite")
+    assert suite is not None
+    skips = Counter(skip.get("message", "").strip() for skip in suite.iter("skipped"))
+    failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    passed = int(suite.get("tests", 0)) - failed - skips.total()
+    return {"passed": passed, "failed": failed, "skipped": dict(sorted(skips.items()))}
+
+
+def gather(root: Path = ROOT) -> tuple[dict[str, Any], list[str]]:
+    """Read the reports of all factors.
+
+    Returns:
+      The whole matrix, and a line for each thing that it lacks; none if it is complete.
+    """
+    matrix: dict[str, Any] = {"date": date.today().isoformat(), "seconds": 0.0, "sets": {}}
+    lacks: list[str] = []
+    for name in sets(root):
+        try:
+            row = one(name, root)
+        except FileNotFoundError as error:
+            wanted = ", ".join(pythons(name, root))
+            lacks.append(f"jax{name}: no {Path(error.filename).name}; it needs Python {wanted}")
+            continue
+        lacks += [f"jax{name}: {complaint}" for complaint in complaints(name, row, root)]
+        del row["tree"]
+        matrix["sets"][name] = row
+        matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
+    return matrix, lacks
+
+
+def one(name: str, root: Path) -> dict[str, Any]:
+    """Read the reports of one factor."""
+    reports = root / REPORTS.relative_to(ROOT)
+    written = reports / f"jax{name}.xml"
+    row = json.loads((reports / f"jax{name}.json").read_text(encoding="utf-8"))
+    row["tests"] = tests(written)
+    started = row.pop("started")
+    row["seconds"] = round(written.stat().st_mtime - started, 1)
+    row["date"] = datetime.fromtimestamp(started, timezone.utc).date().isoformat()
+    row["pins"] = {
+        python: pins(name, python, root) for python in sorted(pythons(name, root), key=Version)
+    }
+    return row
+
+
+def complaints(name: str, row: dict[str, Any], root: Path) -> list[str]:
+    """Say why a factor does not count."""
+    found = []
+    if row["tree"] != tree_hash(root):
+        found.append("its report is of another state of this tree; run it again")
+    minor = ".".join(row["python"].split(".")[:2])
+    if minor not in row["pins"]:
+        return [*found, f"it ran on Python {minor}, which tox.ini does not name for it"]
+    for library, pinned in row["pins"][minor].items():
+        if row["versions"].get(library) != pinned:
+            found.append(f"{library} is {row['versions'].get(library)}, and {pinned} is pinned")
+    if row["tests"]["failed"]:
+        found.append(f"{row['tests']['failed']} tests failed")
+    if not row["tests"]["passed"]:
+        found.append("no test passed")
+    if "" in row["tests"]["skipped"]:
+        found.append("a test was skipped without a reason")
+    return found
+
+
+def line(matrix: dict[str, Any], readme: str) -> str:
+    """Give the line of a README that says what was measured."""
+    rows = list(matrix["sets"].values())
+    measured_on = sorted({".".join(row["python"].split(".")[:2]) for row in rows}, key=Version)
+    return LINES[readme].format(
+        date=matrix["date"],
+        oldest=rows[0]["versions"]["jax"],
+        newest=rows[-1]["versions"]["jax"],
+        sets=len(rows),
+        pythons=", ".join(measured_on),
+        passed=f"{sum(row['tests']['passed'] for row in rows):,}",
+        failed=sum(row["tests"]["failed"] for row in rows),
+    )
+
+
+def publish(matrix: dict[str, Any], root: Path = ROOT) -> None:
+    """Write the committed copy, and the line of both READMEs."""
+    target = root / PUBLISHED.relative_to(ROOT)
+    target.write_text(json.dumps(matrix, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    for readme in LINES:
+        text = (root / readme).read_text(encoding="utf-8")
+        before, rest = text.split(BEGIN)
+        after = rest.split(END)[1]
+        new = f"{before}{BEGIN}\n{line(matrix, readme)}\n{END}{after}"
+        (root / readme).write_text(new, encoding="utf-8")
+
+
+def table(matrix: dict[str, Any]) -> list[str]:
+    """Give a line for each set, to be read at the end of a run."""
+    lines = [f"{'set':<8}{'Python':<9}{'passed':>7}{'failed':>7}{'skipped':>8}{'seconds':>9}"]
+    for name, row in matrix["sets"].items():
+        found = row["tests"]
+        skipped = sum(found["skipped"].values())
+        lines.append(
+            f"{name:<8}{row['python']:<9}{found['passed']:>7}{found['failed']:>7}"
+            f"{skipped:>8}{row['seconds']:>9.0f}"
+        )
+        lines += [f"        {count} skipped: {why}" for why, count in found["skipped"].items()]
+    return [*lines, f"{matrix['seconds']:.0f} s in all, installation not counted"]
+
+
+def main() -> int:
+    """Write ``build/compat.json``; exit code 1 if it is incomplete."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--publish", action="store_true", help="renew what is committed of it")
+    options = parser.parse_args()
+    matrix, lacks = gather()
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    target = REPORTS.with_suffix(".json")
+    target.write_text(json.dumps({**matrix, "lacks": lacks}, indent=1) + "\n", encoding="utf-8")
+    print(*table(matrix), sep="\n")
+    for lack in lacks:
+        print(f"incomplete: {lack}", file=sys.stderr)
+    if lacks:
+        return 1
+    if options.publish:
+        publish(matrix)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""The matrix: complete only when every set was tested here and now, and told as it was measured."""
+
+import configparser
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import constraint_files
+import gather
+import measured_tree
+import probe
+import pytest
+from packaging.version import Version
+
+ROOT = Path(__file__).resolve().parents[1]
+COPY = json.loads(gather.PUBLISHED.read_text(encoding="utf-8"))
+SKIP = '<skipped message="needs a GPU"/>'
+
+
+def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, **changes):
+    """Write what one factor would."""
+    written = {
+        "tree": measured_tree.tree_hash(root),
+        "started": 1e9,
+        "python": python,
+        "versions": gather.pins(name, ".".join(python.split(".")[:2]), root),
+        "features": {},
+        "warnings": [],
+        **changes,
+    }
+    reports = root / "build/compat"
+    reports.mkdir(parents=True, exist_ok=True)
+    (reports / f"jax{name}.json").write_text(json.dumps(written))
+    suite = f'<testsuite tests="{cases.count("<testcase")}" failures="{failures}" errors="0">'
+    xml = reports / f"jax{name}.xml"
+    xml.write_text(f"<testsuites>{suite}{cases}</testsuite></testsuites>")
+    os.utime(xml, (1e9 + 180, 1e9 + 180))
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A tree with two sets, both tested."""
+    constraints = tmp_path / "conf/constraints"
+    constraints.mkdir(parents=True)
+    for name in ("0.4.30", "0.12"):
+        shutil.copy(constraint_files.FOLDER / f"jax-{name}.txt", constraints)
+    shutil.copy(ROOT / "tox.ini", tmp_path)
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "haiku_state").mkdir()
+    for readme in gather.LINES:
+        (tmp_path / readme).write_text(f"# A\n\n{gather.BEGIN}\nold\n{gather.END}\n\nB\n", "utf-8")
+    report(tmp_path, "0.4.30", "3.10.13")
+    report(tmp_path, "0.12", "3.13.0", cases=f'<testcase name="a"/><testcase>{SKIP}</testcase>')
+    return tmp_path
+
+
+def test_reports_of_all_sets_make_a_matrix(root):
+    matrix, lacks = gather.gather(root)
+    assert lacks == []
+    assert list(matrix["sets"]) == ["0.4.30", "0.12"]
+    newest = matrix["sets"]["0.12"]
+    assert newest["tests"] == {"passed": 1, "failed": 0, "skipped": {"needs a GPU": 1}}
+    assert (newest["seconds"], matrix["seconds"]) == (180, 360)
+    assert list(newest["pins"]) == ["3.12", "3.13"]
+    assert newest["pins"]["3.13"]["jax"] == newest["versions"]["jax"]
+
+
+@pytest.mark.parametrize(
+    ("harm", "complaint"),
+    [
+        (lambda root: (root / "build/compat/jax0.12.json").unlink(), "no jax0.12.json"),
+        (lambda root: (root / "build/compat/jax0.12.xml").unlink(), "it needs Python 3.13, 3.12"),
+        (lambda root: report(root, "0.12", "3.13.0", failures=1), "1 tests failed"),
+        (lambda root: report(root, "0.12", "3.13.0", cases=""), "no test passed"),
+        (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of this tree"),
+        (
+            lambda root: report(root, "0.12", "3.13.0", versions={"jax": "0.11.2"}),
+            "jax is 0.11.2, and 0.12.0.1 is pinned",
+        ),
+        (
+            lambda root: report(
+                root, "0.12", "3.13.0", cases=f"<testcase/>{SKIP.replace('needs a GPU', '')}"
+            ),
+            "skipped without a reason",
+        ),
+    ],
+)
+def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint):
+    harm(root)
+    _, lacks = gather.gather(root)
+    assert any(complaint in lack for lack in lacks), lacks
+    assert all(lack.startswith("jax0.12: ") for lack in lacks)
+
+
+def test_an_edit_of_the_tree_makes_all_reports_old(root):
+    (root / "haiku_state/new.py").touch()
+    assert len(gather.gather(root)[1]) == 2
+    (root / "haiku_state/new.py").unlink()
+    (root / "haiku_state/compat.json").touch()  # what the matrix writes is no edit
+    assert gather.gather(root)[1] == []
+
+
+def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
+    matrix, _ = gather.gather(root)
+    gather.publish(matrix, root)
+    assert json.loads((root / "haiku_state/compat.json").read_text("utf-8")) == matrix
+    for readme in gather.LINES:
+        text = (root / readme).read_text("utf-8")
+        assert text.startswith(f"# A\n\n{gather.BEGIN}\n")
+        assert text.endswith(f"\n{gather.END}\n\nB\n")
+        for said in ("0.4.30", "0.12.0.1", "3.10, 3.13", matrix["date"]):
+            assert said in text
+
+
+def test_the_copy_and_the_constraints_agree():
+    assert list(COPY["sets"]) == gather.sets()
+    for name, row in COPY["sets"].items():
+        pythons = sorted(gather.pythons(name), key=Version)
+        assert row["pins"] == {python: gather.pins(name, python) for python in pythons}
+        minor = ".".join(row["python"].split(".")[:2])
+        for library, pinned in row["pins"][minor].items():
+            assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
+
+
+def test_the_copy_is_of_a_complete_matrix():
+    for row in COPY["sets"].values():
+        assert row["tests"]["failed"] == 0
+        assert row["tests"]["passed"] > 1000
+        assert all(row["tests"]["skipped"])
+        assert set(row["features"]) == set(probe.FEATURES)
+    measured_on = {row["python"].rpartition(".")[0] for row in COPY["sets"].values()}
+    assert measured_on == {"3.10", "3.11", "3.12", "3.13"}
+
+
+@pytest.mark.parametrize("readme", gather.LINES)
+def test_a_readme_says_what_the_copy_says(readme):
+    text = (ROOT / readme).read_text(encoding="utf-8")
+    assert f"{gather.BEGIN}\n{gather.line(COPY, readme)}\n{gather.END}" in text
+
+
+def test_tox_has_a_factor_for_each_set():
+    settings = configparser.ConfigParser(interpolation=None, strict=False)
+    settings.read(ROOT / "tox.ini", encoding="utf-8")
+    names = "jax{" + ",".join(gather.sets()) + "}"
+    assert names in settings["tox"]["labels"]
+    factors = settings[f"testenv:{names}"]
+    for name in gather.sets():
+        assert f"jax{name}: -c conf/constraints/jax-{name}.txt" in factors["deps"].splitlines()
+        assert gather.pythons(name)
+
+
+def test_this_environment_is_what_the_copy_says():
+    name = next(
+        path.stem.removeprefix("jax-")
+        for path in constraint_files.JAX_FILES
+        if constraint_files.pins(path)["jax"] == probe.installed("jax")
+    )
+    assert probe.features() == COPY["sets"][name]["features"]
+
+
+def test_a_feature_that_fails_is_not_there(monkeypatch):
+    monkeypatch.setattr(probe, "FEATURES", {"odd": "jax.nothing()", "jit": "jax.jit"})
+    assert probe.features() == {"odd": False, "jit": True}
+
+
+def test_tox_finds_the_pythons_of_pyenv_and_uv(tmp_path):
+    for folder in ("pyenv/versions/3.10.13", "pyenv/versions/3.9.18", "uv/cpython-3.13.0-linux"):
+        (tmp_path / folder / "bin").mkdir(parents=True)
+        (tmp_path / folder / "bin/python3").touch()
+    (tmp_path / "pyenv/versions/jupyter/bin").mkdir(parents=True)
+    environment = {
+        "PATH": "/first",
+        "PYENV_ROOT": str(tmp_path / "pyenv"),
+        "UV_PYTHON_INSTALL_DIR": str(tmp_path / "uv"),
+    }
+    code = (
+        f"import os, runpy; runpy.run_path({str(ROOT / 'toxfile.py')!r}); print(os.environ['PATH'])"
+    )
+    path = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout.strip()
+    folders = [folder.removeprefix(f"{tmp_path}/") for folder in path.split(os.pathsep)]
+    assert folders == [
+        "/first",
+        "uv/cpython-3.13.0-linux/bin",
+        "pyenv/versions/3.10.13/bin",
+        "pyenv/versions/3.9.18/bin",
+    ]
