@@ -188,6 +188,31 @@ def test_an_exemption_that_no_run_needs_is_stale():
     ]
 
 
+def test_the_command_names_what_differs_and_what_is_skipped(tmp_path):
+    skipping = changed(line=0, text="skipped: refs need JAX 0.6 or newer")
+    wrong = changed(lesson="a/c", line=0, text="y", jax="0.12.0.1")
+    for name, run in (("published", PUBLISHED), ("old", skipping), ("new", wrong)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(run), encoding="utf-8")
+
+    def check(*names):
+        command = [sys.executable, TESTS / "lessons/check.py"]
+        command += [tmp_path / f"{name}.json" for name in names]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stderr == ""
+        return done.returncode, done.stdout.splitlines()
+
+    assert check("published", "old") == (
+        0,
+        [
+            "JAX 0.4.30: 4 cells, 2 numbers, at most 0.0e+00 apart",
+            "  a/b: ok; skipped: refs need JAX 0.6 or newer",
+        ],
+    )
+    failed, lines = check("published", "published", "old", "new")
+    assert failed == 1
+    assert lines[-1] == "JAX 0.12.0.1: a/c, cell 0: 'x' became 'y'"
+
+
 def test_the_lessons_are_those_of_the_site_and_so_are_their_cells():
     names = lesson_names(DOCS)
     assert len(names) == 21

@@ -117,10 +117,11 @@ def main() -> int:
         "jax": version("jax"),
         "python": platform.python_version(),
         "seconds": round(time.perf_counter() - start, 1),
+        "cpu_seconds": round(sum(os.times()[:4]), 1),  # with those of the processes it started
         "lessons": lessons,
     }
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    print(f"{len(lessons)} lessons in {report['seconds']} s")
+    print(f"{len(lessons)} lessons in {report['seconds']} s, {report['cpu_seconds']} s of CPU")
     return int(any(lesson["failure"] for lesson in lessons.values()))
