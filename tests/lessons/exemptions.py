@@ -41,7 +41,7 @@ _WORDS = (
     ),
     Exemption(
         _THINKING,
-        r"(JitTracer|Traced<ShapedArray)",
+        r"(JitTracer|Traced<)",
         "how a tracer is printed",
         jax="<0.8",
     ),
