@@ -4,19 +4,20 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-import matplotlib
-
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-_CELL = re.compile(r"^```\{code-cell\} ipython3\n(?:---\n.*?^---\n)?(.*?)^```$", re.M | re.S)
+_HEADER = r"(?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?"
+_CELL = re.compile(rf"^```\{{code-cell\}} ipython3\n{_HEADER}(.*?)^```$", re.M | re.S)
 
 
-def cells(page: str) -> list[str]:
-    """The code of the cells of ``docs/<page>.md``, in order, without their headers."""
-    return _CELL.findall((DOCS / f"{page}.md").read_text(encoding="utf-8"))
+def cells(page: str, docs: Path = DOCS) -> list[str]:
+    """The code of the cells of ``<docs>/<page>.md``, in order, without their headers."""
+    return _CELL.findall((docs / f"{page}.md").read_text(encoding="utf-8"))
 
 
 def run(page: str) -> ModuleType:
     """A module that holds what the cells of a lesson define; their assertions are checked."""
+    import matplotlib  # here, because it reads MPLBACKEND when it is imported
+
     matplotlib.use("Agg")
     lesson = ModuleType(page.replace("/", "."))
     for number, code in enumerate(cells(page)):

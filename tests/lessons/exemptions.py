@@ -1,0 +1,113 @@
+"""The lines of lessons that may differ between versions of JAX, each with its reason."""
+
+from lessons.compare import Exemption
+
+_THINKING, _STATE = "pure/thinking_in_jax", "state/stateful_computations"
+_STEPS, _MESHES, _WAYS = "update/many_steps", "update/meshes", "beyond/five_ways"
+
+# what a clock shows, in each run
+_MEASURED = (
+    Exemption(
+        _THINKING, r"^(fast_)?normalize +[\d.]+ ms$", "a time in milliseconds", measured=True
+    ),
+    Exemption(_THINKING, r"^wait=False +[\d.]+ ms$", "a time in milliseconds", measured=True),
+    Exemption(_THINKING, r"^\d+( \d+){7}$", "the times of eight calls", measured=True),
+    Exemption(_STEPS, r"\bfloat +\d+ µs +loop +\d+ µs", "a time in microseconds", measured=True),
+    Exemption(_STEPS, r"^\{1: '\d+ µs'", "a time in microseconds", measured=True),
+    Exemption(
+        _STEPS, r"^(un)?rolled .* s$", "a time in seconds, and the size of a jaxpr", measured=True
+    ),
+)
+
+# what JAX calls a thing, or how it writes it
+_WORDS = (
+    Exemption(
+        _THINKING,
+        r"^TypeError \| .*(immutable|item assignment)",
+        "the error names a class of its own in jaxlib",
+        jax="<0.5",
+    ),
+    Exemption(
+        _THINKING,
+        r"^TypeError \| lax\.add|^ValueError \| Cannot lower|^\t|^Define JAX_DUMP_IR_TO",
+        "an error of the compiler, not yet one of JAX",
+        jax="<0.5",
+    ),
+    Exemption(
+        _THINKING,
+        r"^NonConcreteBooleanIndexError",
+        "how an error writes a tracer",
+        jax="<0.7",
+    ),
+    Exemption(
+        _THINKING,
+        r"(JitTracer|Traced<)",
+        "how a tracer is printed",
+        jax="<0.8",
+    ),
+    Exemption(_THINKING, r"= add [ab] 1\.0", "how a jaxpr writes literals", jax="<0.7"),
+    Exemption(_STATE, r"^\{ lambda ;", "how a jaxpr writes literals", jax="<0.7"),
+    Exemption(
+        _STEPS,
+        r"^(scan body|Scanned) function carry input",
+        "how an error of scan begins",
+        jax="<0.5",
+    ),
+    Exemption(
+        "update/pmapped_update",
+        r"^\d (slice\(|\d \()",
+        "how pmap cuts arrays into shards, before it was built on shard_map",
+        jax="<0.8",
+    ),
+)
+
+# what a version of JAX, XLA or Haiku does otherwise
+_DEEDS = (
+    Exemption(
+        "pure/transformations",
+        r"^shard_map (True|False)$",
+        "pmap is built on shard_map since JAX 0.8: the page says so",
+        jax="<0.8",
+    ),
+    Exemption(
+        "haiku/batch_norm",
+        r"^ +1000 +1\.\d+ +1\.0000$",
+        "the rounding of a one-pass variance, which the page warns of",
+        jax="<0.7",
+    ),
+    Exemption(
+        "haiku/jax_inside_haiku",
+        r"^0 \d$",
+        "how many arrays Haiku's scan carries is Haiku's own affair; the page asserts two or more",
+        jax="<0.7",
+    ),
+    Exemption(
+        "update/beyond_batch_norm",
+        r"^steps 44 +taken",
+        "which gradients overflow in half precision depends on the order of sums",
+        jax="<0.7",
+    ),
+    Exemption(_MESHES, r"^\d$", "how many sums XLA has joined into one", jax="<0.7"),
+    Exemption(
+        _MESHES,
+        r"^sgd +[14]\.0000$|^(mean_of_grad|grad_of_mean) +default",
+        "the default check of shard_map changes gradients since JAX 0.6: the page says so",
+        jax="<0.6",
+    ),
+    Exemption(
+        _MESHES,
+        r"^(Mesh|make_mesh) |^  (x\.T @ x|update) ",
+        "make_mesh means explicit axes since JAX 0.9: the page says so",
+        jax="<0.9",
+    ),
+    Exemption(_MESHES, r"^0\.\d+\.[\d.]+$", "the version of JAX itself"),
+    Exemption(
+        _MESHES,
+        r"^jax\.(device_put_|sharding\.Pmap)",
+        "which old helpers are left: the page shows it",
+        jax="<0.10",
+    ),
+    Exemption(_WAYS, r"^refs ", "there are no refs before JAX 0.6", jax="<0.6"),
+)
+
+EXEMPTIONS = (*_MEASURED, *_WORDS, *_DEEDS)

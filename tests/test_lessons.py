@@ -1,0 +1,246 @@
+"""The lessons on several JAX: what a run of them holds, and what counts as a difference."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from lesson_cells import DOCS, cells
+from lessons.compare import Exemption, differences, number_pairs, outcome, outcomes, stale
+from lessons.driver import lesson_names
+from lessons.executed import executed_lessons
+from lessons.exemptions import EXEMPTIONS
+from myst_nb.core.read import read_myst_markdown_notebook
+
+TESTS = Path(__file__).parent
+CELL = "```{{code-cell}} ipython3\n{}\n```\n"
+LESSONS = {
+    "pure/good": [
+        # too late if the process that all lessons share has asked for the devices
+        'import os\nos.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=3"',
+        'import jax, sys\nprint("devices", len(jax.devices()))\nprint("x", file=sys.stderr)\n1 + 1',
+        'from IPython.display import display\ndisplay({"a": 1})\n"not shown";',
+        "import matplotlib.pyplot as plt\nplt.plot([0, 1]);",
+    ],
+    "state/broken": ['print("before")', 'raise ValueError("first\\nthe second line")', "3"],
+    "haiku/skipping": ['import jax\nprint("skipped: jax.new_thing needs JAX 9 or newer")'],
+    "update/dying": ["import os\nos._exit(7)"],
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    docs = tmp_path_factory.mktemp("docs")
+    for name, codes in LESSONS.items():
+        page = docs / f"{name}.md"
+        page.parent.mkdir()
+        page.write_text("\n".join(["# A lesson", *map(CELL.format, codes)]), encoding="utf-8")
+    (docs / "pure/index.md").write_text("# No cells\n", encoding="utf-8")
+    out = docs / "build/new/lessons.json"
+    command = [sys.executable, TESTS / "lessons/run.py", "--docs", docs, "--out", out]
+    # without those that conftest.py forces
+    env = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stderr
+    assert "ValueError: first" in done.stderr  # the traceback
+    return json.loads(out.read_text(encoding="utf-8"))
+
+
+def test_a_run_holds_what_each_cell_shows(report):
+    lesson = report["lessons"]["pure/good"]
+    assert lesson["cells"] == [
+        [],
+        ["devices 3", "2"],
+        ["{'a': 1}"],
+        ["<Figure size 640x480 with 1 Axes>"],
+    ]
+    assert lesson["stderr"] == ["x"]
+    assert report["jax"] == __import__("jax").__version__
+
+
+def test_a_lesson_ends_with_the_cell_that_fails(report):
+    lesson = report["lessons"]["state/broken"]
+    assert lesson["cells"] == [["before"]]
+    assert lesson["failure"] == "cell 1: ValueError: the second line"
+
+
+def test_every_lesson_has_an_outcome(report):
+    assert outcomes(report) == {
+        "pure/good": "ok",
+        "state/broken": "cell 1: ValueError: the second line",
+        "haiku/skipping": "ok; skipped: jax.new_thing needs JAX 9 or newer",
+        "update/dying": "the process ended with code 7",
+    }
+
+
+PUBLISHED = {
+    "jax": "0.10.2",
+    "lessons": {
+        "a/b": {
+            "failure": None,
+            "cells": [["loss 0.1234 after 20 steps", "float32[3] 3e-07"], [], ["12 ms", "refs 1"]],
+        },
+        "a/c": {"failure": None, "cells": [["x"]]},
+    },
+}
+CLOCK = Exemption("a/b", r"\bms\b", "a time", measured=True)
+REFS = Exemption("a/b", r"^refs ", "refs need JAX 0.6", jax="<0.6")
+
+
+def changed(cell=0, line=None, text=None, jax="0.4.30", lesson="a/b"):
+    run = copy.deepcopy(PUBLISHED) | {"jax": jax}
+    lines = run["lessons"][lesson]["cells"][cell]
+    if line is not None:
+        lines[line : line + 1] = [] if text is None else [text]
+    return run
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (0, "loss 0.1235 after 20 steps"),  # one in the last digit
+        (0, "loss  0.1234  after 20 steps"),
+        (1, "float32[3] 9e-08"),  # both are roundings of float32
+    ],
+)
+def test_what_is_equal(line, text):
+    assert differences(PUBLISHED, changed(line=line, text=text), ()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "text"),
+    [
+        (0, "loss 0.1237 after 20 steps"),
+        (0, "loss -0.1234 after 20 steps"),
+        (0, "loss nan after 20 steps"),
+        (0, "cost 0.1234 after 20 steps"),
+        (0, "loss 0.1234 after 21 steps"),
+        (0, "loss 0.1234 after 20 steps more"),
+        (1, "float64[3] 3e-07"),
+        (1, "float32[4] 3e-07"),
+        (1, "float32[3] 3e-05"),
+        (1, None),
+    ],
+)
+def test_what_is_a_difference(line, text):
+    found = differences(PUBLISHED, changed(line=line, text=text), ())
+    assert [(one.lesson, one.cell) for one in found] == [("a/b", 0)]
+
+
+def test_a_large_number_has_a_relative_tolerance():
+    published = {"jax": "1", "lessons": {"a": {"failure": None, "cells": [["1234.56"]]}}}
+    for text, number in (("1234.66", 0), ("1234.76", 1)):
+        other = {"jax": "2", "lessons": {"a": {"failure": None, "cells": [[text]]}}}
+        assert len(differences(published, other, ())) == number
+        assert list(number_pairs(published, other, ())) == [("a", 1234.56, float(text))]
+
+
+def test_a_missing_cell_a_missing_lesson_and_a_failure_are_differences():
+    run = changed()
+    del run["lessons"]["a/b"]["cells"][2], run["lessons"]["a/c"]
+    assert [str(one) for one in differences(PUBLISHED, run, ())] == [
+        "a/b, cell 2: 3 cells are published, 2 are run",
+        "a/c, cell 0: not run",
+    ]
+    run = changed()
+    run["lessons"]["a/c"] = {"failure": "cell 0: KeyError: 'x'", "cells": []}
+    assert [str(one) for one in differences(PUBLISHED, run, ())] == [
+        "a/c, cell 0: cell 0: KeyError: 'x'"
+    ]
+
+
+def test_a_skipped_cell_is_no_difference_but_an_outcome():
+    run = changed(line=0, text="skipped: refs need JAX 0.6 or newer")
+    assert differences(PUBLISHED, run, ()) == []
+    assert outcome(run["lessons"]["a/b"]) == "ok; skipped: refs need JAX 0.6 or newer"
+    assert len(list(number_pairs(PUBLISHED, run, ()))) == 2
+    # what is shown besides is compared
+    run["lessons"]["a/b"]["cells"][0][1] = "float32[4] 3e-07"
+    assert [str(one) for one in differences(PUBLISHED, run, ())] == [
+        "a/b, cell 0: 'float32[4] 3e-07' is not published"
+    ]
+
+
+def test_an_exemption_is_of_a_line_and_of_a_version():
+    slow = changed(cell=2, line=0, text="80 ms")
+    assert differences(PUBLISHED, slow, ())
+    assert differences(PUBLISHED, slow, [CLOCK]) == []
+    for jax, number in (("0.4.30", 0), ("0.7.2", 1)):
+        without = changed(cell=2, line=1, jax=jax)
+        assert len(differences(PUBLISHED, without, [CLOCK, REFS])) == number
+    assert differences(PUBLISHED, changed(cell=2, line=1), [CLOCK._replace(lesson="a/c")])
+
+
+def test_an_exemption_that_no_run_needs_is_stale():
+    with_refs, without = changed(), changed(cell=2, line=1)
+    assert stale(PUBLISHED, [with_refs, without], [CLOCK, REFS]) == []
+    assert stale(PUBLISHED, [with_refs], [CLOCK, REFS]) == [
+        "a/b: no run needs the exemption of '^refs ' any more"
+    ]
+    # two clocks may agree, but a line that is gone needs no exemption
+    gone = CLOCK._replace(line="seconds")
+    assert stale(PUBLISHED, [without], [gone, REFS]) == [
+        "a/b: no run needs the exemption of 'seconds' any more"
+    ]
+
+
+def test_the_command_names_what_differs_and_what_is_skipped(tmp_path):
+    skipping = changed(line=0, text="skipped: refs need JAX 0.6 or newer")
+    wrong = changed(lesson="a/c", line=0, text="y", jax="0.12.0.1")
+    for name, run in (("published", PUBLISHED), ("old", skipping), ("new", wrong)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(run), encoding="utf-8")
+
+    def check(*names):
+        command = [sys.executable, TESTS / "lessons/check.py"]
+        command += [tmp_path / f"{name}.json" for name in names]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.stderr == ""
+        return done.returncode, done.stdout.splitlines()
+
+    assert check("published", "old") == (
+        0,
+        [
+            "JAX 0.4.30: 4 cells, 2 numbers, 0 of them not equal, by 0e+00 at most",
+            "  a/b: ok; skipped: refs need JAX 0.6 or newer",
+        ],
+    )
+    failed, lines = check("published", "published", "old", "new")
+    assert failed == 1
+    assert lines[-1] == "JAX 0.12.0.1: a/c, cell 0: 'x' became 'y'"
+
+
+def test_the_lessons_are_those_of_the_site_and_so_are_their_cells():
+    names = lesson_names(DOCS)
+    assert len(names) == 21
+    for name in names:
+        text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+        book = read_myst_markdown_notebook(text)
+        read = [cell.source.strip() for cell in book.cells if cell.cell_type == "code"]
+        assert [code.strip() for code in cells(name)] == read, name
+
+
+def test_every_exemption_is_of_a_lesson_and_has_its_reason():
+    names = lesson_names(DOCS)
+    for exemption in EXEMPTIONS:
+        assert exemption.lesson in names
+        assert len(exemption.reason.split()) > 2
+
+
+def test_executed_notebooks_hold_what_the_page_shows(tmp_path):
+    (tmp_path / "docs/haiku").mkdir(parents=True)
+    page = tmp_path / "docs/haiku/one.md"
+    page.write_text(CELL.format("print(1)\nprint(2)"), encoding="utf-8")
+    outputs = [
+        nbformat.v4.new_output("stream", name="stdout", text="1\n\x1b[34;1m2\x1b[39;22m\n"),
+        nbformat.v4.new_output("stream", name="stderr", text="not compared\n"),
+        nbformat.v4.new_output("display_data", {"text/plain": "<Figure>", "image/png": ""}),
+    ]
+    cell = nbformat.v4.new_code_cell("print(1)\nprint(2)", outputs=outputs)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / "base.ipynb")
+    assert executed_lessons(tmp_path, tmp_path / "docs") == {
+        "haiku/one": {"cells": [["1", "2", "<Figure>"]], "failure": None}
+    }
