@@ -20,7 +20,7 @@ COPY = json.loads(gather.PUBLISHED.read_text(encoding="utf-8"))
 SKIP = '<skipped message="needs a GPU"/>'
 
 
-def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, **changes):
+def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, shown="1", **changes):
     """Write what one factor would."""
     written = {
         "tree": measured_tree.tree_hash(root),
@@ -37,12 +37,20 @@ def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, **ch
     suite = f'<testsuite tests="{cases.count("<testcase")}" failures="{failures}" errors="0">'
     xml = reports / f"jax{name}.xml"
     xml.write_text(f"<testsuites>{suite}{cases}</testsuite></testsuites>")
-    os.utime(xml, (1e9 + 180, 1e9 + 180))
+    os.utime(xml, (1e9 + 170, 1e9 + 170))
+    lesson = {"seconds": 1, "cells": [[shown]], "stderr": [], "failure": None}
+    lessons = reports / f"jax{name}.lessons.json"
+    jax = written["versions"]["jax"]
+    lessons.write_text(json.dumps({"jax": jax, "lessons": {"haiku/counter": lesson}}))
+    os.utime(lessons, (1e9 + 180, 1e9 + 180))
 
 
 @pytest.fixture
-def root(tmp_path):
-    """A tree with two sets, both tested."""
+def root(tmp_path, monkeypatch):
+    """A tree with two sets, both tested; the site is built on the second."""
+    monkeypatch.setattr(gather, "SITE", "0.12")
+    monkeypatch.setattr(gather, "LESSONS", ("0.4.30", "0.12"))
+    monkeypatch.setattr(gather, "EXEMPTIONS", [])
     constraints = tmp_path / "conf/constraints"
     constraints.mkdir(parents=True)
     for name in ("0.4.30", "0.12"):
@@ -65,6 +73,7 @@ def test_reports_of_all_sets_make_a_matrix(root):
     assert newest["tests"] == {"passed": 1, "failed": 0, "skipped": {"needs a GPU": 1}}
     assert (newest["seconds"], matrix["seconds"]) == (180, 360)
     assert list(newest["pins"]) == ["3.12", "3.13"]
+    assert newest["lessons"] == {"haiku/counter": "ok"}
     assert newest["pins"]["3.13"]["jax"] == newest["versions"]["jax"]
 
 
@@ -73,6 +82,7 @@ def test_reports_of_all_sets_make_a_matrix(root):
     [
         (lambda root: (root / "build/compat/jax0.12.json").unlink(), "no jax0.12.json"),
         (lambda root: (root / "build/compat/jax0.12.xml").unlink(), "it needs Python 3.13, 3.12"),
+        (lambda root: (root / "build/compat/jax0.12.lessons.json").unlink(), "no jax0.12.lessons"),
         (lambda root: report(root, "0.12", "3.13.0", failures=1), "1 tests failed"),
         (lambda root: report(root, "0.12", "3.13.0", cases=""), "no test passed"),
         (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of this tree"),
@@ -93,6 +103,13 @@ def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint):
     _, lacks = gather.gather(root)
     assert any(complaint in lack for lack in lacks), lacks
     assert all(lack.startswith("jax0.12: ") for lack in lacks)
+
+
+def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
+    report(root, "0.4.30", "3.10.13", shown="2")
+    [lack] = gather.gather(root)[1]
+    assert lack.startswith("jax0.4.30: ")
+    assert "haiku/counter" in lack
 
 
 def test_an_edit_of_the_tree_makes_all_reports_old(root):
@@ -159,6 +176,18 @@ def test_this_environment_is_what_the_copy_says():
         if constraint_files.pins(path)["jax"] == probe.installed("jax")
     )
     assert probe.features() == COPY["sets"][name]["features"]
+
+
+def test_the_lessons_run_on_the_oldest_a_middle_and_the_newest_set():
+    *older, newest = gather.sets()
+    assert gather.LESSONS[0] == older[0]
+    assert gather.LESSONS[-1] == newest
+    assert set(gather.LESSONS[1:-1]) < set(older)
+    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
+    factors = ",".join(f"jax{name}" for name in gather.LESSONS)
+    assert f"{factors}: python {{tox_root}}/tests/lessons/run.py" in text
+    newest_here = constraint_files.FOLDER / "newest-py3.11.txt"
+    assert constraint_files.lines(newest_here) == [f"-c jax-{gather.SITE}.txt"]
 
 
 def test_a_feature_that_fails_is_not_there(monkeypatch):

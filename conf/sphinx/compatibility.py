@@ -21,7 +21,7 @@ def text(content: str) -> nodes.Node:
 
 
 class Compatibility(SphinxDirective):
-    """One table of ``haiku_state/compat.json``: ``sets``, ``features``, ``lessons``, ``warnings``."""
+    """A table of ``haiku_state/compat.json``: its sets, features, lessons or warnings."""
 
     required_arguments = 1
 
@@ -61,7 +61,7 @@ class Compatibility(SphinxDirective):
         yield [text(""), *map(text, run)]
         for lesson in next(iter(run.values())):
             results = [each[lesson] for each in run.values()]
-            cells = [text(YES if result == "ok" else result) for result in results]
+            cells = [text(result.replace("ok", YES, 1)) for result in results]
             yield [nodes.paragraph("", "", self.link(lesson)), *cells]
 
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:

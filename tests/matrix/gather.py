@@ -20,10 +20,18 @@ from measured_tree import ROOT, tree_hash
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+sys.path.append(str(ROOT / "tests"))
+
+from lessons.compare import differences, outcomes, stale
+from lessons.exemptions import EXEMPTIONS
+
 REPORTS = ROOT / "build/compat"
 PUBLISHED = ROOT / "haiku_state/compat.json"
 # what the doctor advises; the rest of a set follows from these
 CORE = ("jax", "jaxlib", "dm-haiku", "optax", "numpy")
+# the lessons run on the oldest set, a middle one and the newest, and are held to the site's
+SITE = "0.10"
+LESSONS = ("0.4.30", "0.7", SITE, "0.12")
 LINES = {
     "README.md": "Measured on {date}: JAX {oldest} to {newest} in {sets} sets of versions, on "
     "Python {pythons}; {passed} tests passed, {failed} failed.",
@@ -86,21 +94,24 @@ def gather(root: Path = ROOT) -> tuple[dict[str, Any], list[str]]:
             wanted = ", ".join(pythons(name, root))
             lacks.append(f"jax{name}: no {Path(error.filename).name}; it needs Python {wanted}")
             continue
-        lacks += [f"jax{name}: {complaint}" for complaint in complaints(name, row, root)]
+        lacks += [f"jax{name}: {complaint}" for complaint in complaints(row, root)]
         del row["tree"]
         matrix["sets"][name] = row
         matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
-    return matrix, lacks
+    return matrix, lacks + compare_lessons(matrix["sets"])
 
 
 def one(name: str, root: Path) -> dict[str, Any]:
     """Read the reports of one factor."""
     reports = root / REPORTS.relative_to(ROOT)
-    written = reports / f"jax{name}.xml"
+    written = [reports / f"jax{name}.xml"]
     row = json.loads((reports / f"jax{name}.json").read_text(encoding="utf-8"))
-    row["tests"] = tests(written)
+    row["tests"] = tests(written[0])
+    if name in LESSONS:
+        written.append(reports / f"jax{name}.lessons.json")
+        row["lessons"] = json.loads(written[1].read_text(encoding="utf-8"))
     started = row.pop("started")
-    row["seconds"] = round(written.stat().st_mtime - started, 1)
+    row["seconds"] = round(max(file.stat().st_mtime for file in written) - started, 1)
     row["date"] = datetime.fromtimestamp(started, timezone.utc).date().isoformat()
     row["pins"] = {
         python: pins(name, python, root) for python in sorted(pythons(name, root), key=Version)
@@ -108,7 +119,24 @@ def one(name: str, root: Path) -> dict[str, Any]:
     return row
 
 
-def complaints(name: str, row: dict[str, Any], root: Path) -> list[str]:
+def compare_lessons(rows: dict[str, Any]) -> list[str]:
+    """Put the outcome of each lesson in the place of what it shows; say what should not differ."""
+    runs = {name: rows[name]["lessons"] for name in LESSONS if name in rows}
+    found = []
+    for name, run in runs.items():
+        rows[name]["lessons"] = outcomes(run)
+        failed = [f"{lesson}: {said['failure']}" for lesson, said in run["lessons"].items()]
+        found += [f"jax{name}: {line}" for line in failed if not line.endswith(": None")]
+        if name != SITE and SITE in runs:
+            wrong = differences(runs[SITE], run, EXEMPTIONS)
+            found += [f"jax{name}: {difference}" for difference in wrong]
+    if len(runs) == len(LESSONS):
+        others = [run for name, run in runs.items() if name != SITE]
+        found += stale(runs[SITE], others, EXEMPTIONS)
+    return found
+
+
+def complaints(row: dict[str, Any], root: Path) -> list[str]:
     """Say why a factor does not count."""
     found = []
     if row["tree"] != tree_hash(root):
