@@ -7,14 +7,16 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from rich.cells import cell_len
 
 import haiku_state
 from haiku_state import doctor
 from haiku_state.__main__ import main
-from haiku_state.doctor import report, versions
+from haiku_state.doctor import probe, report, versions
 from haiku_state.doctor.probe import STEPS
 from haiku_state.doctor.trial import Step, try_steps
 from haiku_state.doctor.versions import Table, examine, install_line, nearest_set, notes
@@ -418,7 +420,7 @@ def run(*arguments, **variables):
         capture_output=True,
         encoding="utf-8",
         check=False,
-        timeout=120,
+        timeout=300,
     )
 
 
@@ -443,6 +445,40 @@ def test_whatever_an_import_does_is_one_failed_step(body, timeout, expected, tmp
     assert first == Step("import jax", "FAIL", expected)
     assert [step.name for step in others] == list(STEPS)[1:]
     assert {step.status for step in others} == {"skip"}
+
+
+def after_one_update(scale, mean):
+    params = {"batch_norm": {"scale": np.array([[scale]])}}
+    state = {"batch_norm/~/mean_ema": {"average": np.array([[mean]])}}
+    return haiku_state.TrainState(params, state, (), None, np.int32(1))
+
+
+@pytest.mark.parametrize(
+    ("scale", "mean", "right"),
+    [(0.8, 2.0, True), (0.9, 2.0, False), (0.8, 1.9, False), (np.nan, 2.0, False)],
+)
+def test_an_update_with_a_wrong_result_fails(scale, mean, right, monkeypatch):
+    monkeypatch.setattr(probe, "one_update", lambda: (None, after_one_update(scale, mean)))
+    if right:
+        assert probe.jitted_update() == "scale 0.800, running mean 2.000"
+    else:
+        with pytest.raises(ArithmeticError, match=r"scale is .+ running mean is "):
+            probe.jitted_update()
+
+
+def test_a_checkpoint_that_comes_back_changed_or_not_at_all_fails(monkeypatch):
+    after, other = after_one_update(0.8, 2.0), after_one_update(0.8, 2.5)
+    monkeypatch.setattr(probe, "one_update", lambda: (None, after))
+    monkeypatch.setattr(haiku_state, "save_checkpoint", lambda directory, train_state: None)
+    restored = SimpleNamespace(train_state=after)
+    monkeypatch.setattr(haiku_state, "restore_checkpoint", lambda directory, like: restored)
+    assert probe.save_and_restore() == "step 1"
+    restored.train_state = other
+    with pytest.raises(AssertionError, match="not equal"):
+        probe.save_and_restore()
+    restored = None
+    with pytest.raises(ArithmeticError, match="no checkpoint"):
+        probe.save_and_restore()
 
 
 HERE = ".".join(map(str, sys.version_info[:2]))
