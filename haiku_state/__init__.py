@@ -1,7 +1,13 @@
 """State in JAX, told through Haiku: impure-looking modules, pure pairs, update steps."""
 
 # before our own modules: JAX takes a third longer to import from deeper inside
-import haiku as _haiku  # noqa: F401
+try:
+    import haiku as _haiku  # noqa: F401
+    import haiku_state.compat as _compat  # noqa: F401
+except Exception as _cause:
+    from haiku_state.doctor import unmatched as _unmatched
+
+    raise _unmatched(_cause) from _cause
 
 from haiku_state.functionalize import functionalize as functionalize
 from haiku_state.modules import Counter as Counter

@@ -1,4 +1,4 @@
-"""The command line: ``python -m haiku_state train …``."""
+"""The command line: ``python -m haiku_state train …`` and ``python -m haiku_state doctor``."""
 
 import argparse
 import importlib.util
@@ -6,34 +6,32 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
 
 import haiku_state as hs
+from haiku_state.doctor import HELP, OneLineParser, doctor, unmatched
 from haiku_state.errors import HaikuStateError
-from haiku_state.train import (
-    MANY_PROCESSES,
-    ONE_DEVICE,
-    TASKS,
-    WAYS,
-    Epoch,
-    print_table,
-    save_plot,
-    train,
-)
 from haiku_state.typing import Metrics
+
+try:
+    from haiku_state.train import (
+        MANY_PROCESSES,
+        ONE_DEVICE,
+        TASKS,
+        WAYS,
+        Epoch,
+        print_table,
+        save_plot,
+        train,
+    )
+except Exception as cause:  # Optax is missing, or does not fit
+    raise unmatched(cause) from cause
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 NEEDED = ("sklearn", "rich", "matplotlib")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """Print one line, and leave with exit code 2."""
-        self.exit(2, f"{self.prog}: error: {message}\n")
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="haiku_state", description="State in JAX, told through Haiku.")
+    parser = OneLineParser(prog="haiku_state", description="State in JAX, told through Haiku.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     command = commands.add_parser(
         "train",
@@ -86,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     command.add_argument("--plot", type=_plot_file, metavar="FILE", help="write the curves here")
     command.set_defaults(parser=command)
+    commands.add_parser("doctor", help=HELP, description=HELP)
     return parser
 
 
@@ -120,9 +119,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after ``python -m haiku_state``; those of this process by default.
 
     Returns:
-      0. A bad argument leaves by ``SystemExit`` with code 2, after one line on stderr.
+      0, or 1 from ``doctor`` if something would fail. A bad argument leaves by ``SystemExit``
+      with code 2, after one line on stderr.
     """
     options = _parser().parse_args(arguments)
+    if options.command == "doctor":
+        return doctor()
     parser = options.parser
     _check(options, parser)
     try:

@@ -140,6 +140,10 @@ ERRORS = {
     ),
     errors.ClassStateError: (TypeError, {"method": "A.add", "cls": "A", "name": "count"}),
     errors.ArrayMismatchError: (ValueError, {"differences": "\n    - params['linear']['w']"}),
+    errors.UnmatchedVersionsError: (
+        ImportError,
+        {"versions": "jax 0.6.2", "said": "AttributeError: a", "wrong": "f(1)", "right": "f(2)"},
+    ),
     errors.ArrayFileError: (ValueError, {"where": "a.npz", "found": "dict", "expected": "array"}),
 }
 SHAPES = {

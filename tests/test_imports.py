@@ -1,6 +1,7 @@
 """The rules of who may import whom, checked on the syntax trees."""
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,17 +17,18 @@ SOURCES = {
 LEAVES = {"typing.py", "compat.py", "language.py"}
 MODULES_MAY = {"haiku", "jax", "numpy", "math", "collections", "typing"}
 MODULES_MAY_OF_OURS = {"haiku_state.errors", "haiku_state.typing", "haiku_state.modules"}
-ON_TOP = ("__main__.py", "train/", "exercises/")
+ON_TOP = ("__main__.py", "train/", "exercises/", "doctor/probe.py")
 ON_TOP_MAY_OF_OURS = {
     "haiku_state",
     "haiku_state.train",
     "haiku_state.errors",
     "haiku_state.typing",
 }
-OPTAX = ("train_state.py", "update/", "pieces/", "train/")
+DOCTOR_MAY_OF_OURS = ("haiku_state.doctor", "haiku_state.errors", "haiku_state.language")
+OPTAX = ("train_state.py", "update/", "pieces/", "train/", "doctor/probe.py")
 DEVICES = (
     "update/", "replicas.py", "devices.py", "distributed.py",
-    "pieces/accumulation.py", "compat.py",
+    "pieces/accumulation.py", "compat.py", "doctor/probe.py",
 )  # fmt: skip
 DEVICE_NAMES = {
     "jit", "pmap", "shard_map", "scan", "sharding", "Mesh", "make_mesh", "NamedSharding",
@@ -65,6 +67,14 @@ def dotted(node):
     return [node.id, *reversed(names)] if isinstance(node, ast.Name) else []
 
 
+def calls_the_doctor(tree):
+    """Whether the file imports the doctor where nothing has failed."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    rescued = [module for handler in handlers for module in imports(handler)]
+    count = [module.startswith("haiku_state.doctor") for module, _ in imports(tree)].count(True)
+    return count > [module.startswith("haiku_state.doctor") for module, _ in rescued].count(True)
+
+
 def names_of(tree, library):
     """Every name of the library that the file mentions."""
     called = aliases(tree, library)
@@ -93,7 +103,17 @@ def others_on_top(modules):
         module
         for module in modules - ON_TOP_MAY_OF_OURS
         if not module.startswith(("haiku_state.train.", "haiku_state.exercises."))
+        and module != "haiku_state.doctor"
     }
+
+
+def foreign_to_the_doctor(tree, name):
+    """What the doctor needs besides Python: it must run where nothing else does."""
+    own = ast.Module([n for n in tree.body if not isinstance(n, ast.FunctionDef)], [])
+    for module, _ in imports(own if name == "doctor/probe.py" else tree):
+        known = module.split(".")[0] in sys.stdlib_module_names
+        if not known and not module.startswith(DOCTOR_MAY_OF_OURS):
+            yield module
 
 
 def violations(name, source):
@@ -112,6 +132,10 @@ def violations(name, source):
         yield from (f"a module imports {module}" for module in others)
         if any(isinstance(node, ast.Name) and node.id == "print" for node in ast.walk(tree)):
             yield "a module prints"
+    if name.startswith("doctor/"):
+        yield from (f"the doctor needs {m}" for m in foreign_to_the_doctor(tree, name))
+    elif name != "__main__.py" and calls_the_doctor(tree):
+        yield "calls the doctor before anything has failed"
     if name.startswith(ON_TOP):
         yield from (f"what is on top imports {module}" for module in others_on_top(ours))
         yield from (
@@ -175,6 +199,13 @@ PLANTED = [
     ("train/loop.py", "from haiku_state import replicas", "hs.replicas is no public"),
     ("__main__.py", "from haiku_state.train import _accuracy", "_accuracy is no public name"),
     ("exercises/one.py", "import haiku_state as hs\nhs._secret", "hs._secret is no public"),
+    ("doctor/report.py", "import rich", "the doctor needs rich"),
+    ("doctor/report.py", "def f():\n    import jax", "the doctor needs jax"),
+    ("doctor/trial.py", "from haiku_state.typing import State", "needs haiku_state.typing"),
+    ("doctor/trial.py", "from haiku_state import Counter", "the doctor needs haiku_state"),
+    ("doctor/probe.py", "import numpy as np", "the doctor needs numpy"),
+    ("doctor/probe.py", "def f():\n    import jax\n    jax.__version__", "reads jax.__version__"),
+    ("__init__.py", "from haiku_state.doctor import unmatched", "calls the doctor"),
     ("data.py", "import optax.contrib", "imports optax"),
     ("data.py", "from jax import pmap", "names pmap"),
     ("data.py", "import jax as j\nj.local_devices()", "names local_devices"),
@@ -201,3 +232,6 @@ def test_what_is_allowed_is_not_reported():
     source = 'import jax\nimport optax\ndevices = 3\n"""jax.pmap"""\njax.numpy.ones(devices)\n'
     assert list(violations("train/loop.py", source)) == []
     assert list(violations("compat.py", "import jax\nhasattr(jax, 'shard_map')")) == []
+    rescue = "try:\n    import haiku\nexcept Exception:\n    from haiku_state.doctor import doctor"
+    assert list(violations("__init__.py", rescue)) == []
+    assert list(violations("doctor/probe.py", "def f():\n    import optax")) == []

@@ -76,3 +76,4 @@ from haiku_state.errors.updates import ReplicaMismatchError as ReplicaMismatchEr
 from haiku_state.errors.updates import SharedBufferError as SharedBufferError
 from haiku_state.errors.updates import StackAxisError as StackAxisError
 from haiku_state.errors.updates import TrainingMismatchError as TrainingMismatchError
+from haiku_state.errors.versions import UnmatchedVersionsError as UnmatchedVersionsError

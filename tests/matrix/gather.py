@@ -27,8 +27,9 @@ from lessons.exemptions import EXEMPTIONS
 
 REPORTS = ROOT / "build/compat"
 PUBLISHED = ROOT / "haiku_state/compat.json"
-# what the doctor advises; the rest of a set follows from these
-CORE = ("jax", "jaxlib", "dm-haiku", "optax", "numpy")
+# what the doctor advises, if the set has it; the rest of a set follows from these
+PINS = ("jax", "jaxlib", "dm-haiku", "optax", "numpy", "scipy", "ml-dtypes", "chex")
+PINS += ("orbax-checkpoint", "flax", "equinox")
 # the lessons run on the oldest set, a middle one and the newest, and are held to the site's
 SITE = "0.10"
 LESSONS = ("0.4.30", "0.7", SITE, "0.12")
@@ -57,16 +58,16 @@ def pythons(name: str, root: Path = ROOT) -> list[str]:
 
 
 def pins(name: str, python: str, root: Path = ROOT) -> dict[str, str]:
-    """Give the versions that a set pins for a Python, of the libraries in CORE."""
+    """Give the versions that a set pins for a Python, of the libraries in PINS."""
     text = (root / f"conf/constraints/jax-{name}.txt").read_text(encoding="utf-8")
     here = {"python_version": python, "python_full_version": f"{python}.99"}
     wanted = [Requirement(line) for line in text.splitlines() if line.strip()]
     found = {
         each.name: str(each.specifier).removeprefix("==")
         for each in wanted
-        if each.name in CORE and (each.marker is None or each.marker.evaluate(here))
+        if each.name in PINS and (each.marker is None or each.marker.evaluate(here))
     }
-    return {library: found[library] for library in CORE}
+    return {library: found[library] for library in PINS if library in found}
 
 
 def tests(path: Path) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from measured_tree import tree_hash
 
 LIBRARIES = (
-    "jax", "jaxlib", "dm-haiku", "optax", "numpy", "chex", "jmp", "orbax-checkpoint", "flax",
-    "equinox", "scikit-learn", "matplotlib",
+    "jax", "jaxlib", "dm-haiku", "optax", "numpy", "scipy", "ml-dtypes", "chex", "jmp",
+    "orbax-checkpoint", "flax", "equinox", "scikit-learn", "matplotlib",
 )  # fmt: skip
 
 # what a lesson, the package or a reader's program may rely on
