@@ -65,12 +65,10 @@ class Compatibility(SphinxDirective):
             yield [nodes.paragraph("", "", self.link(lesson)), *cells]
 
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
-        """One row a set whose imports warn."""
-        yield [text("jax"), text("import haiku, optax, haiku_state")]
+        """One row a warning of the imports."""
+        yield [text("jax"), literal("import haiku, optax, haiku_state")]
         for name, row in rows.items():
-            if row["warnings"]:
-                lines = [nodes.line("", "", *literal(each).children) for each in row["warnings"]]
-                yield [text(name), nodes.line_block("", *lines)]
+            yield from ([text(name), literal(each)] for each in row["warnings"])
 
     def link(self, docname: str) -> nodes.Node:
         """Make a link whose text is the page's title, in its language."""
