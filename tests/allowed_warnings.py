@@ -30,6 +30,9 @@ class AllowedWarning(NamedTuple):
 
 
 _XLA_EXTENSION = "dm-haiku 0.0.14 reads names that jax 0.6 has moved; 0.0.16 no longer does"
+_MAXSPLIT = "dm-haiku 0.0.16 calls re.split as Python 3.13 no longer likes it; 0.0.17 does not"
+MODULE = "import haiku; haiku.transform(lambda: haiku.Module(name='a') and None).init(None)"
+STATEMENTS = ("import haiku", "import optax", MODULE)
 
 ALLOWED = [
     AllowedWarning(
@@ -42,4 +45,15 @@ ALLOWED = [
         _XLA_EXTENSION,
     )
     for name in ("PjitFunction", "PmapFunction")
+] + [
+    AllowedWarning(
+        "'maxsplit' is passed as positional argument",
+        "DeprecationWarning",
+        "haiku._src.module",
+        MODULE,
+        f"jax-{jax}.txt",
+        "python_full_version >= '3.13'",
+        _MAXSPLIT,
+    )
+    for jax in ("0.4.35", "0.4.38", "0.5", "0.6", "0.7", "0.8", "0.9")
 ]

@@ -59,15 +59,12 @@ def test_the_metadata_asks_for_the_core_only(built):
     assert found["License-Expression"] == "Apache-2.0"
 
 
-def test_the_sdist_holds_the_sources_and_makes_the_same_wheel(built, tmp_path):
-    sdist = built("tar.gz")
-    with tarfile.open(sdist) as archive:
+def test_the_sdist_holds_the_sources(built):
+    """The wheel was built from it: ``python -m build`` makes the one from the other."""
+    with tarfile.open(built("tar.gz")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert names >= IN_SDIST
     assert not [name for name in names if re.match(r"(build|dist|\.tox|\.git)/", name)]
-    pip(sys.executable, "wheel", "--no-deps", "--wheel-dir", tmp_path, sdist)
-    [again] = tmp_path.glob("*.whl")
-    assert contents(again) == contents(built("whl"))
 
 
 def pip(python, *arguments):
