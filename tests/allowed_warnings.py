@@ -32,7 +32,7 @@ class AllowedWarning(NamedTuple):
 _XLA_EXTENSION = "dm-haiku 0.0.14 reads names that jax 0.6 has moved; 0.0.16 no longer does"
 _MAXSPLIT = "dm-haiku 0.0.16 calls re.split as Python 3.13 no longer likes it; 0.0.17 does not"
 MODULE = "import haiku; haiku.transform(lambda: haiku.Module(name='a') and None).init(None)"
-STATEMENTS = ("import haiku", "import optax", MODULE)
+STATEMENTS = ("import haiku", "import optax", MODULE, "import equinox")
 
 ALLOWED = [
     AllowedWarning(
@@ -45,7 +45,8 @@ ALLOWED = [
         _XLA_EXTENSION,
     )
     for name in ("PjitFunction", "PmapFunction")
-] + [
+]
+ALLOWED += [
     AllowedWarning(
         "'maxsplit' is passed as positional argument",
         "DeprecationWarning",
@@ -56,4 +57,16 @@ ALLOWED = [
         _MAXSPLIT,
     )
     for jax in ("0.4.35", "0.4.38", "0.5", "0.6", "0.7", "0.8", "0.9")
+]
+ALLOWED += [
+    AllowedWarning(
+        f"jax.core.{name} is deprecated.",
+        "DeprecationWarning",
+        "equinox.internal._primitive",
+        "import equinox",
+        "jax-0.8.txt",
+        "python_full_version >= '3.11'",
+        "Equinox 0.13.8 asks jax.core first; jax 0.9 has taken the names away",
+    )
+    for name in ("mapped_aval", "unmapped_aval")
 ]
