@@ -23,7 +23,7 @@ SKIP = '<skipped message="needs a GPU"/>'
 def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, shown="1", **changes):
     """Write what one factor would."""
     written = {
-        "tree": measured_tree.tree_hash(root),
+        "tree": measured_tree.tree_hash(name, root),
         "started": 1e9,
         "python": python,
         "versions": gather.pins(name, ".".join(python.split(".")[:2]), root),
@@ -85,7 +85,7 @@ def test_reports_of_all_sets_make_a_matrix(root):
         (lambda root: (root / "build/compat/jax0.12.lessons.json").unlink(), "no jax0.12.lessons"),
         (lambda root: report(root, "0.12", "3.13.0", failures=1), "1 tests failed"),
         (lambda root: report(root, "0.12", "3.13.0", cases=""), "no test passed"),
-        (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of this tree"),
+        (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of the package"),
         (
             lambda root: report(root, "0.12", "3.13.0", versions={"jax": "0.11.2"}),
             "jax is 0.11.2, and 0.12.0.1 is pinned",
@@ -112,10 +112,15 @@ def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
     assert "haiku/counter" in lack
 
 
-def test_an_edit_of_the_tree_makes_all_reports_old(root):
+def test_an_edit_of_the_package_makes_all_reports_old_and_one_of_a_set_its_own(root):
     (root / "haiku_state/new.py").touch()
     assert len(gather.gather(root)[1]) == 2
     (root / "haiku_state/new.py").unlink()
+    with (root / "conf/constraints/jax-0.12.txt").open("a") as file:
+        file.write("# edited\n")
+    [lack] = gather.gather(root)[1]
+    assert lack.startswith("jax0.12: its report is of another state")
+    report(root, "0.12", "3.13.0")
     (root / "haiku_state/compat.json").touch()  # what the matrix writes is no edit
     assert gather.gather(root)[1] == []
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from course import link_to
 from docutils import nodes
-from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -61,8 +61,7 @@ class Compatibility(SphinxDirective):
         yield [text(""), *map(text, run)]
         for lesson in next(iter(run.values())):
             results = [each[lesson] for each in run.values()]
-            cells = [text(result.replace("ok", YES, 1)) for result in results]
-            yield [nodes.paragraph("", "", self.link(lesson)), *cells]
+            yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
 
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a warning of the imports."""
@@ -70,20 +69,13 @@ class Compatibility(SphinxDirective):
         for name, row in rows.items():
             yield from ([text(name), literal(each)] for each in row["warnings"])
 
-    def link(self, docname: str) -> nodes.Node:
-        """Make a link whose text is the page's title, in its language."""
-        if docname not in self.env.found_docs:
-            raise self.error(f"there is no lesson {docname}")
-        return addnodes.pending_xref(
-            "",
-            nodes.inline("", docname, classes=["std", "std-doc"]),
-            refdomain="std",
-            reftype="doc",
-            reftarget=f"/{docname}",
-            refdoc=self.env.docname,
-            refexplicit=False,
-            refwarn=True,
-        )
+
+def outcome(result: str) -> nodes.Node:
+    """Make a cell of how a lesson went: what it has skipped stands in the words that it printed."""
+    went, _, printed = result.partition("; ")
+    if went != "ok" or not printed:
+        return text(YES) if result == "ok" else literal(result)
+    return nodes.paragraph("", f"{YES} ", nodes.literal("", printed), translatable=False)
 
 
 def literal(content: str) -> nodes.Node:

@@ -20,30 +20,35 @@ def minutes(page: Path) -> int:
     return int(found)
 
 
+def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
+    """Make a link to a lesson, whose text Sphinx takes from the page, in its language."""
+    if docname not in directive.env.found_docs:
+        raise directive.error(f"there is no lesson {docname}")
+    return addnodes.pending_xref(
+        "",
+        nodes.inline("", docname, classes=["std", "std-doc"]),
+        refdomain="std",
+        reftype="doc",
+        reftarget=f"/{docname}",
+        refdoc=directive.env.docname,
+        refexplicit=False,
+        refwarn=True,
+    )
+
+
 class Lessons(SphinxDirective):
     """The lessons named in the content, one a line from the root: title and minutes of each."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """Make a list of links, whose titles Sphinx takes from the pages in their language."""
+        """Make a list of links, each with its minutes."""
         entries, total = nodes.bullet_list(), 0
         for docname in self.content:
-            if docname not in self.env.found_docs:
-                raise self.error(f"there is no lesson {docname}")
+            link = link_to(docname, self)
             page = self.env.doc2path(docname)
             self.env.note_dependency(str(page))
             total += (each := minutes(Path(page)))
-            link = addnodes.pending_xref(
-                "",
-                nodes.inline("", docname, classes=["std", "std-doc"]),
-                refdomain="std",
-                reftype="doc",
-                reftarget=f"/{docname}",
-                refdoc=self.env.docname,
-                refexplicit=False,
-                refwarn=True,
-            )
             text = nodes.Text(f" · {_('{} min').format(each)}")
             entries += nodes.list_item("", nodes.paragraph("", "", link, text))
         # Sphinx's own catalog has it, no page's

@@ -61,7 +61,7 @@ def pins(name: str, python: str, root: Path = ROOT) -> dict[str, str]:
     """Give the versions that a set pins for a Python, of the libraries in PINS."""
     text = (root / f"conf/constraints/jax-{name}.txt").read_text(encoding="utf-8")
     here = {"python_version": python, "python_full_version": f"{python}.99"}
-    wanted = [Requirement(line) for line in text.splitlines() if line.strip()]
+    wanted = [Requirement(line) for line in text.splitlines() if line and line[0] != "#"]
     found = {
         each.name: str(each.specifier).removeprefix("==")
         for each in wanted
@@ -95,7 +95,7 @@ def gather(root: Path = ROOT) -> tuple[dict[str, Any], list[str]]:
             wanted = ", ".join(pythons(name, root))
             lacks.append(f"jax{name}: no {Path(error.filename).name}; it needs Python {wanted}")
             continue
-        lacks += [f"jax{name}: {complaint}" for complaint in complaints(row, root)]
+        lacks += [f"jax{name}: {complaint}" for complaint in complaints(name, row, root)]
         del row["tree"]
         matrix["sets"][name] = row
         matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
@@ -137,11 +137,11 @@ def compare_lessons(rows: dict[str, Any]) -> list[str]:
     return found
 
 
-def complaints(row: dict[str, Any], root: Path) -> list[str]:
+def complaints(name: str, row: dict[str, Any], root: Path) -> list[str]:
     """Say why a factor does not count."""
     found = []
-    if row["tree"] != tree_hash(root):
-        found.append("its report is of another state of this tree; run it again")
+    if row["tree"] != tree_hash(name, root):
+        found.append("its report is of another state of the package or the set; run it again")
     minor = ".".join(row["python"].split(".")[:2])
     if minor not in row["pins"]:
         return [*found, f"it ran on Python {minor}, which tox.ini does not name for it"]

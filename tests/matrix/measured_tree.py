@@ -1,20 +1,20 @@
-"""Names the state of the tree that a report is of."""
+"""Names the state of what a report is of: the package, and the set of versions."""
 
 import hashlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-MEASURED = ("haiku_state", "tests", "conf", "docs", "pyproject.toml", "tox.ini")
 PUBLISHED = {"haiku_state/compat.json"}  # what the matrix itself writes
 
 
-def tree_hash(root: Path = ROOT) -> str:
-    """Hash the names and contents of what the tests of a factor read."""
+def tree_hash(name: str, root: Path = ROOT) -> str:
+    """Hash the names and contents of the package's files, and those of one set."""
     digest = hashlib.sha256()
-    for file in sorted(file for part in MEASURED for file in files(root / part)):
-        name = file.relative_to(root).as_posix()
-        if name not in PUBLISHED:
-            digest.update(name.encode() + b"\0" + file.read_bytes())
+    measured = (root / "haiku_state", root / f"conf/constraints/jax-{name}.txt")
+    for file in sorted(file for part in measured for file in files(part)):
+        relative = file.relative_to(root).as_posix()
+        if relative not in PUBLISHED:
+            digest.update(relative.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
 

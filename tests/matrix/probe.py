@@ -77,11 +77,11 @@ def installed(name: str) -> str | None:
         return None
 
 
-def report() -> dict[str, object]:
-    """Give all that is known of this environment before its tests run."""
+def report(name: str) -> dict[str, object]:
+    """Give all that is known of the environment of a set before its tests run."""
     versions = {name: installed(name) for name in LIBRARIES}
     return {
-        "tree": tree_hash(),
+        "tree": tree_hash(name),
         "started": time.time(),
         "python": platform.python_version(),
         "versions": {name: found for name, found in versions.items() if found},
@@ -95,7 +95,9 @@ def main(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     for old in (path, path.with_suffix(".xml"), path.with_suffix(".lessons.json")):
         old.unlink(missing_ok=True)
-    path.write_text(json.dumps(report(), indent=1) + "\n", encoding="utf-8")
+    path.write_text(
+        json.dumps(report(path.stem.removeprefix("jax")), indent=1) + "\n", encoding="utf-8"
+    )
 
 
 if __name__ == "__main__":
