@@ -275,7 +275,7 @@ def test_an_error_in_one_process_ends_the_other(workers):
 
 
 def assert_lost(worker, index):
-    """Where JAX ends the process itself, by an abort or as 0.8 does, the text comes after."""
+    """Where JAX ends the process itself, by an abort or as 0.7 and 0.8 do, the text comes after."""
     code, _ = worker.end()
     if code in (-signal.SIGABRT, 1):
         worker.wait_for_error(ENDED % index)
