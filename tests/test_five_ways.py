@@ -25,8 +25,8 @@ SHAPES = {
         for name in ("mean_ema", "var_ema")
     },
 }
-# twenty bits of float32's twenty-four: the libraries multiply and add in different orders
-CLOSE = 2.0**-20
+# 32 roundings of float32: the libraries add in different orders, and terms may exceed their sum
+CLOSE = 2.0**-18
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +118,7 @@ def test_every_way_is_on_the_page(page):
     assert set(page.results) == ways | ({"refs"} if page.new_ref is not None else set())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
 @given(seed=SEEDS, counter=st.integers(-(2**31), 2**31 - 1))
 def test_haiku_to_nnx_and_back_keeps_every_bit(page, seed, counter):
     params, state = any_bits(seed, counter)
@@ -128,7 +128,7 @@ def test_haiku_to_nnx_and_back_keeps_every_bit(page, seed, counter):
     assert bits((params, state)) == before
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
 @given(seed=SEEDS, counter=st.integers(1, 10_000), stock=st.booleans())
 def test_both_evaluate_alike(page, seed, counter, stock):
     params, state = trained(page, seed, counter)
@@ -157,7 +157,7 @@ def test_training_goes_on_alike_after_a_move(page, counter):
         assert_close(one, other)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
 @given(seed=SEEDS, counter=st.integers(0, 10_000))
 def test_the_layer_of_flax_keeps_params_and_averages(page, seed, counter):
     params, state = any_bits(seed, counter)
@@ -200,7 +200,7 @@ def test_a_leaf_of_another_size_is_an_error(page):
         page.haiku_to_nnx(params, state, page.NNXModel())
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10, deadline=None, derandomize=True, database=None)
 @given(seed=SEEDS, counter=st.integers(1, 10_000))
 def test_haiku_to_equinox(page, seed, counter):
     params, state = trained(page, seed, counter)
