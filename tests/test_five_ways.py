@@ -106,7 +106,7 @@ def test_the_judge_against_finite_differences(page):
         for index in np.ndindex(grad.shape):
             losses = []
             for sign in (1, -1):
-                moved = {key: np.float64(leaf) for key, leaf in page.start.items()}
+                moved = {key: np.array(leaf, np.float64) for key, leaf in page.start.items()}
                 moved[name][index] += sign * step
                 losses.append(page.judge(moved, batches)["losses"][0])
             # central differences are off by step² and by float64's rounding over step
