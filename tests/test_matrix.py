@@ -134,7 +134,7 @@ def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
         text = (root / readme).read_text("utf-8")
         assert text.startswith(f"# A\n\n{gather.BEGIN}\n")
         assert text.endswith(f"\n{gather.END}\n\nB\n")
-        for said in ("0.4.30", "0.12.0.1", "3.10, 3.13", matrix["date"]):
+        for said in ("0.4.30", "0.12.0.1", "3.10", "3.13", matrix["date"]):
             assert said in text
 
 

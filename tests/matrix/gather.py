@@ -181,7 +181,7 @@ def line(matrix: dict[str, Any], readme: str) -> str:
         newest=rows[-1]["versions"]["jax"],
         sets=len(rows),
         all=len({*matrix["sets"], *filter(None, map(of_whom, matrix["lacks"]))}),
-        pythons=", ".join(measured_on),
+        pythons=(", " if readme == "README.md" else "、").join(measured_on),
         passed=f"{sum(row['tests']['passed'] for row in rows):,}",
         failed=sum(row["tests"]["failed"] for row in rows),
     )
