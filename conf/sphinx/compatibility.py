@@ -1,6 +1,7 @@
 """Draws what the matrix has measured: sets of versions, features, lessons, each against JAX."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -63,15 +64,23 @@ class Compatibility(SphinxDirective):
         """One row a lesson, one column a set on which the lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
         yield [text(""), *map(text, run)]
-        for lesson in next(iter(run.values())):
+        for lesson in sorted(next(iter(run.values())), key=self.number):
             results = [each[lesson] for each in run.values()]
             yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
 
+    def number(self, docname: str) -> int:
+        """Give the number in the title of a lesson."""
+        page = Path(self.env.doc2path(docname)).read_text(encoding="utf-8")
+        found = re.search(r"^# Lesson (\d+):", page, re.MULTILINE)
+        return int(found[1]) if found else 0
+
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
-        """One row a warning of the imports."""
+        """One row a warning of the imports, or one that says that there is none."""
         yield [text("jax"), literal("import haiku, optax, haiku_state")]
-        for name, row in rows.items():
-            yield from ([text(name), literal(each)] for each in row["warnings"])
+        found = [(name, each) for name, row in rows.items() for each in row["warnings"]]
+        yield from ([text(name), literal(each)] for name, each in found)
+        if not found:
+            yield [text(NO), text(NO)]
 
 
 def outcome(result: str) -> nodes.Node:
