@@ -8,12 +8,14 @@ from typing import Any
 
 from course import link_to
 from docutils import nodes
+from packaging.version import Version
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 MEASURED = Path(__file__).parents[2] / "haiku_state/compat.json"
 LIBRARIES = ("dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox")
 YES, NO = "✓", "–"
+OF_A_SET = re.compile(r"jax([\d.]+): ")
 
 
 def text(content: str) -> nodes.Node:
@@ -36,22 +38,23 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
-        lacks = (lack.partition(":")[0].removeprefix("jax") for lack in measured["lacks"])
-        self.missing = dict.fromkeys(lacks)
+        self.missing = {found[1] for lack in measured["lacks"] if (found := OF_A_SET.match(lack))}
         return [table(list(draw[self.arguments[0]](measured["sets"])))]
 
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a set: its versions, and what its tests came to."""
         heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s")
         yield [text(head) for head in heads]
-        for row in rows.values():
+        for name in sorted({*rows, *self.missing}, key=Version):
+            if name not in rows:
+                yield [text(name), *(text(NO) for _ in heads[1:])]
+                continue
+            row = rows[name]
             tests, versions = row["tests"], row["versions"]
             counts = (tests["passed"], tests["failed"], sum(tests["skipped"].values()))
             cells = [versions["jax"], row["python"]]
             cells += [versions.get(library, NO) for library in LIBRARIES]
             yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
-        for name in self.missing:
-            yield [text(name), *(text(NO) for _ in heads[1:])]
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a feature, one column a set."""

@@ -1,7 +1,7 @@
 """Whether the lessons show on each JAX what the published pages show.
 
-python tests/lessons/check.py build/compat/lessons-0.10.json build/compat/lessons-*.json
-python tests/lessons/check.py build/compat/lessons-0.10.json --site build/executed
+python tests/lessons/check.py build/compat/jax0.10.lessons.json build/compat/*.lessons.json
+python tests/lessons/check.py build/compat/jax0.10.lessons.json --site build/executed
 
 The first file is of the JAX that the site is built on. Each line that differs is named, and each
 exemption that no run needs any more, unless the runs are not all that there are.

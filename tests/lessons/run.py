@@ -1,6 +1,6 @@
 """Every cell of every lesson on the JAX that is installed, and what it shows.
 
-python tests/lessons/run.py --out build/compat/lessons-0.12.json
+python tests/lessons/run.py --out build/compat/jax0.12.lessons.json
 python tests/lessons/run.py haiku/batch_norm update/meshes
 """
 
