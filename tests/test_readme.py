@@ -110,8 +110,13 @@ def test_the_tox_commands_are_those_of_ci_and_exist():
     commands = [line for line in lines("console") if "tox run" in line]
     tox = configparser.ConfigParser()
     tox.read(ROOT / "tox.ini")
-    known = [*re.split(r"[,\s]+", tox["tox"]["env_list"]), "bench"]
-    assert [line.split(" -e ")[1] in known for line in commands] == [True, True, True]
-    for command in commands:  # the benchmarks with an option that makes them short
-        assert any(line.split(" -- ")[0] == command for line in ci), command
+    known = {
+        "-e": [*re.split(r"[,\s]+", tox["tox"]["env_list"]), "bench"],
+        "-m": re.findall(r"^(\w+) =", tox["tox"]["labels"], re.MULTILINE),
+    }
+    asked = [command.split("tox run ")[1].split() for command in commands]
+    assert [name in known[option] for option, name in asked] == [True] * 4
+    for command, (option, _) in zip(commands, asked, strict=True):
+        if option == "-e":  # the benchmarks with an option that makes them short
+            assert any(line.split(" -- ")[0] == command for line in ci), command
     assert os.access(ROOT / ".ci/run", os.X_OK)
