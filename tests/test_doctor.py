@@ -192,12 +192,12 @@ NOTES = {
     "a Python that this set does not have": (
         "3.13.0",
         core(pinned("0.4.30", "0.0.14", "0.2.5")),
-        ["JAX 0.4.30 was measured on Python 3.10, 3.11, 3.12; this is Python 3.13.0."],
+        ["The set of JAX 0.4.30 is for Python 3.10, 3.11, 3.12; this is Python 3.13.0."],
     ),
     "a Python that no set has": (
         "3.14.0",
         core(NEWEST),
-        ["No set was measured on Python 3.14.0; measured are 3.10, 3.11, 3.12, 3.13."],
+        ["No measured set is for Python 3.14.0; they are for 3.10, 3.11, 3.12, 3.13."],
     ),
     "Haiku is missing": ("3.11.7", core(SIX, dm_haiku=None), ["dm-haiku is not installed."]),
     "the CUDA plugin differs": (

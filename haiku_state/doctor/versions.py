@@ -159,14 +159,14 @@ def notes(findings: Findings) -> list[str]:
     lines = [translated(_("{library} is not installed.")).format(library=name)
              for name in CORE if name not in found]  # fmt: skip
     if nearest is None:
-        text = _("No set was measured on Python {python}; measured are {pythons}.")
+        text = _("No measured set is for Python {python}; they are for {pythons}.")
         lines.append(translated(text).format(python=python, pythons=", ".join(table.pythons())))
     jax, jaxlib = found.get("jax"), found.get("jaxlib")
     if jax and nearest:
         alike = [name for name, each in table.sets.items()
                  if jax in {p["jax"] for p in each["pins"].values()}]  # fmt: skip
         if alike and _minor(python) not in table.pythons(alike):
-            text = _("JAX {jax} was measured on Python {pythons}; this is Python {python}.")
+            text = _("The set of JAX {jax} is for Python {pythons}; this is Python {python}.")
             pythons = ", ".join(table.pythons(alike))
             lines.append(translated(text).format(jax=jax, pythons=pythons, python=python))
     if jax and numbers(jax) > numbers(table.newest("jax")):
