@@ -2,6 +2,8 @@ import ast
 import importlib.util
 import os
 import re
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -234,3 +236,20 @@ def test_asking_adds_nothing_to_the_program():
         return y
 
     assert str(jax.make_jaxpr(ask)(X)) == str(jax.make_jaxpr(lambda x: x * 2)(X))
+
+
+WITHOUT_ELEMENTS = """
+import jax, numpy as np
+full, empty = np.ones((2, 1), np.float32), np.ones((2, 0), np.float32)
+print([x.shape for x in jax.pmap(lambda x, y: (x, y), devices=jax.devices()[:2])(full, empty)])
+"""
+
+
+def test_jax_0_11_ends_the_process_for_an_array_without_elements_on_devices():
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", WITHOUT_ELEMENTS], capture_output=True, text=True
+    )
+    if jax.__version__ in SpecifierSet(">=0.11,<0.12"):  # the page on compatibility says so
+        assert done.returncode == -signal.SIGSEGV
+    else:
+        assert done.stdout == "[(2, 1), (2, 0)]\n"
