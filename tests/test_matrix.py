@@ -102,8 +102,7 @@ def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint):
     harm(root)
     matrix = gather.gather(root)
     assert any(complaint in lack for lack in matrix["lacks"]), matrix["lacks"]
-    assert {gather.of_whom(lack) for lack in matrix["lacks"]} == {"0.12"}
-    assert list(gather.without_complaint(matrix)["sets"]) == ["0.4.30"]
+    assert all(lack.startswith("jax0.12: ") for lack in matrix["lacks"])
 
 
 def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
@@ -139,8 +138,8 @@ def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
 
 
 def test_the_copy_and_the_constraints_agree():
-    named = {gather.of_whom(lack) for lack in COPY["lacks"]}
-    assert list(COPY["sets"]) == [name for name in gather.sets() if name not in named]
+    assert COPY["lacks"] == []
+    assert list(COPY["sets"]) == gather.sets()
     for name, row in COPY["sets"].items():
         pythons = sorted(gather.pythons(name), key=Version)
         assert row["pins"] == {python: gather.pins(name, python) for python in pythons}
@@ -149,9 +148,11 @@ def test_the_copy_and_the_constraints_agree():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
 
 
-def test_the_copy_has_the_oldest_and_the_newest_set_and_nothing_that_failed():
-    assert {gather.sets()[0], gather.sets()[-1]} <= set(COPY["sets"])
-    for row in COPY["sets"].values():
+def test_the_copy_has_nothing_that_failed_and_every_python():
+    rows = COPY["sets"].values()
+    pythons = {row["python"].rpartition(".")[0] for row in rows}
+    assert pythons == {python for row in rows for python in row["pins"]}
+    for row in rows:
         assert row["tests"]["failed"] == 0
         assert row["tests"]["passed"] > 1000
         assert all(row["tests"]["skipped"])
@@ -181,8 +182,6 @@ def test_this_environment_is_what_the_copy_says():
         for path in constraint_files.JAX_FILES
         if constraint_files.pins(path)["jax"] == probe.installed("jax")
     )
-    if name not in COPY["sets"]:
-        pytest.skip(f"the set {name} was not measured yet")
     assert probe.features() == COPY["sets"][name]["features"]
 
 

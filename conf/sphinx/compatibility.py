@@ -8,14 +8,12 @@ from typing import Any
 
 from course import link_to
 from docutils import nodes
-from packaging.version import Version
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 MEASURED = Path(__file__).parents[2] / "haiku_state/compat.json"
 LIBRARIES = ("dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox")
 YES, NO = "✓", "–"
-OF_A_SET = re.compile(r"jax([\d.]+): ")
 
 
 def text(content: str) -> nodes.Node:
@@ -38,23 +36,19 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
-        self.missing = {found[1] for lack in measured["lacks"] if (found := OF_A_SET.match(lack))}
         return [table(list(draw[self.arguments[0]](measured["sets"])))]
 
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a set: its versions, and what its tests came to."""
-        heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s")
+        heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s", "date")
         yield [text(head) for head in heads]
-        for name in sorted({*rows, *self.missing}, key=Version):
-            if name not in rows:
-                yield [text(name), *(text(NO) for _ in heads[1:])]
-                continue
-            row = rows[name]
+        for row in rows.values():
             tests, versions = row["tests"], row["versions"]
             counts = (tests["passed"], tests["failed"], sum(tests["skipped"].values()))
             cells = [versions["jax"], row["python"]]
             cells += [versions.get(library, NO) for library in LIBRARIES]
-            yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
+            cells += [str(number) for number in (*counts, round(row["seconds"]))]
+            yield [text(cell) for cell in (*cells, row["date"])]
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a feature, one column a set."""

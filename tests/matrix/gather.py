@@ -2,7 +2,7 @@
 
 ``tox run -m matrix`` runs it last. With ``--publish`` it also renews what is committed of it, if it
 is complete: ``haiku_state/compat.json``, which the page on compatibility and the doctor read, and a
-line in both READMEs. ``--partial`` publishes the sets without complaint, and names the others.
+line in both READMEs.
 """
 
 import argparse
@@ -34,9 +34,9 @@ PINS += ("orbax-checkpoint", "flax", "equinox")
 SITE = "0.10"
 LESSONS = ("0.4.30", "0.7", SITE, "0.12")
 LINES = {
-    "README.md": "Measured on {date}: JAX {oldest} to {newest}, {sets} of {all} sets of versions, "
+    "README.md": "Measured on {date}: JAX {oldest} to {newest} in {sets} sets of versions, "
     "on Python {pythons}; {passed} tests passed, {failed} failed.",
-    "README.zh-CN.md": "{date} 实测：JAX {oldest} 至 {newest}，{all} 套版本测了 {sets} 套，"
+    "README.zh-CN.md": "{date} 实测：JAX {oldest} 至 {newest}，共 {sets} 套版本，"
     "Python {pythons}；测试通过 {passed} 项，失败 {failed} 项。",
 }
 BEGIN, END = "<!-- compat -->", "<!-- /compat -->"
@@ -104,18 +104,6 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
     return matrix
 
 
-def of_whom(lack: str) -> str:
-    """Give the set that a line of ``lacks`` begins with; nothing if it is of all."""
-    return lack.partition(":")[0].removeprefix("jax") if lack.startswith("jax") else ""
-
-
-def without_complaint(matrix: dict[str, Any]) -> dict[str, Any]:
-    """Give the matrix without the sets that are named in its ``lacks``."""
-    wrong = {of_whom(lack) for lack in matrix["lacks"]}
-    rows = {name: row for name, row in matrix["sets"].items() if name not in wrong}
-    return {**matrix, "sets": rows}
-
-
 def one(name: str, root: Path) -> dict[str, Any]:
     """Read the reports of one factor."""
     reports = root / REPORTS.relative_to(ROOT)
@@ -180,7 +168,6 @@ def line(matrix: dict[str, Any], readme: str) -> str:
         oldest=rows[0]["versions"]["jax"],
         newest=rows[-1]["versions"]["jax"],
         sets=len(rows),
-        all=len({*matrix["sets"], *filter(None, map(of_whom, matrix["lacks"]))}),
         pythons=(", " if readme == "README.md" else "、").join(measured_on),
         passed=f"{sum(row['tests']['passed'] for row in rows):,}",
         failed=sum(row["tests"]["failed"] for row in rows),
@@ -217,7 +204,6 @@ def main() -> int:
     """Write ``build/compat.json``; exit code 1 if it is incomplete."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--publish", action="store_true", help="renew what is committed of it")
-    parser.add_argument("--partial", action="store_true", help="publish it though it is incomplete")
     options = parser.parse_args()
     matrix = gather()
     REPORTS.mkdir(parents=True, exist_ok=True)
@@ -226,8 +212,8 @@ def main() -> int:
     print(*table(matrix), sep="\n")
     for lack in matrix["lacks"]:
         print(f"incomplete: {lack}", file=sys.stderr)
-    if options.partial or (options.publish and not matrix["lacks"]):
-        publish(without_complaint(matrix))
+    if options.publish and not matrix["lacks"]:
+        publish(matrix)
     return int(bool(matrix["lacks"]))
 
 
