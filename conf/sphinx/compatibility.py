@@ -36,19 +36,19 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
-        return [table(list(draw[self.arguments[0]](measured["sets"])))]
+        days = sorted({row["date"] for row in measured["sets"].values()})
+        return [table(list(draw[self.arguments[0]](measured["sets"])), " – ".join(days))]
 
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a set: its versions, and what its tests came to."""
-        heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s", "date")
+        heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s")
         yield [text(head) for head in heads]
         for row in rows.values():
             tests, versions = row["tests"], row["versions"]
             counts = (tests["passed"], tests["failed"], sum(tests["skipped"].values()))
             cells = [versions["jax"], row["python"]]
             cells += [versions.get(library, NO) for library in LIBRARIES]
-            cells += [str(number) for number in (*counts, round(row["seconds"]))]
-            yield [text(cell) for cell in (*cells, row["date"])]
+            yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a feature, one column a set."""
@@ -93,13 +93,14 @@ def literal(content: str) -> nodes.Node:
     return nodes.paragraph("", "", nodes.literal("", content), translatable=False)
 
 
-def table(rows: list[list[nodes.Node]]) -> nodes.Node:
-    """Make a table whose first row is its head."""
+def table(rows: list[list[nodes.Node]], caption: str) -> nodes.Node:
+    """Make a table whose first row is its head; the caption is the same in both languages."""
     columns = len(rows[0])
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in range(columns)), cols=columns)
     head, *body = [nodes.row("", *(nodes.entry("", cell) for cell in row)) for row in rows]
     group += [nodes.thead("", head), nodes.tbody("", *body)]
-    return nodes.table("", group, classes=["compatibility"])
+    title = nodes.title("", caption, translatable=False)
+    return nodes.table("", title, group, classes=["compatibility"])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
