@@ -155,13 +155,19 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
       Chex's documentation, `assert_tree_all_close
       <https://chex.readthedocs.io/en/latest/api.html>`__, the check of two trees.
     """
-    drifted = [
-        f"{jax.tree_util.keystr(path)} by {spread:.3g}"
+    drifted = {
+        jax.tree_util.keystr(path): spread
         for path, leaf in _leaves_with_path(tree)
         if not (spread := _spread(leaf)) <= atol
-    ]
+    }
     if drifted:
-        raise ReplicaMismatchError(paths=as_lines(drifted), axis=axis_name)
+        wrong = "BatchNorm(True, True, 0.9)"
+        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
+        if any(path.startswith((".params", ".opt_state")) for path in drifted):
+            wrong = "grads = jax.grad(loss_fn)(params)"
+            right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
+        paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
+        raise ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
 
 
 def sync_state(state: Tree) -> Tree:

@@ -58,7 +58,10 @@ ERRORS = {
         ValueError,
         {"path": "batch['x']", "shape": (8,), "devices": 4, "wrong": "f(1)", "right": "f(2)"},
     ),
-    errors.ReplicaMismatchError: (ValueError, {"paths": "\n    a by 1", "axis": "devices"}),
+    errors.ReplicaMismatchError: (
+        ValueError,
+        {"paths": "\n    a by 1", "wrong": "alone", "right": "averaged"},
+    ),
     errors.StackAxisError: (
         ValueError,
         {"path": "b", "shape": (3,), "first": "a", "length": (4,), "wrong": "f", "right": "g"},

@@ -114,6 +114,24 @@ def test_each_leaf_that_drifted_is_named_with_how_far():
     assert "count" not in str(caught.value)
 
 
+def test_where_params_drift_the_gradients_are_to_be_averaged():
+    def update(train_state, batch, axis_name):
+        w = train_state.params["w"]
+        grad = jax.grad(lambda w: ((w - batch["x"]) ** 2).mean())(w)
+        return train_state._replace(params={"w": w - 0.5 * grad}), {}
+
+    fresh = hs.TrainState({"w": jnp.float32(0)}, {}, (), jax.random.key(0), jnp.int32(0))
+    batch = hs.split_batch({"x": jnp.array([1.0, 2.0])}, 2)
+    with pytest.raises(ReplicaMismatchError) as caught:
+        hs.pmap_update(update, "i", FOUR[:2])(hs.replicate(fresh, FOUR[:2], "i"), batch)
+    assert str(caught.value).splitlines()[:4] == [
+        "the replicas differ:",
+        "    .params['w'] by 1",
+        "  wrong: grads = jax.grad(loss_fn)(params)",
+        '  right: grads = jax.lax.pmean(jax.grad(loss_fn)(params), "i")',
+    ]
+
+
 OFF = {
     "float": jnp.array([1.0, 1.0, 1.0 + 1e-6]),
     "bfloat16": jnp.array([1.0, 1.0, 1.5], jnp.bfloat16),

@@ -96,8 +96,8 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     """Replicas that should be equal are not."""
 
     TEXT_WHAT = _("the replicas differ:{paths}")
-    TEXT_WRONG = "BatchNorm(True, True, 0.9)"
-    TEXT_RIGHT = 'BatchNorm(True, True, 0.9, cross_replica_axis="{axis}")'
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
     TEXT_WHY = _("each device saw other rows, and nothing averaged what it computed from them")
     MORE = "docs/update/pmapped_update.md"
 
