@@ -12,7 +12,7 @@ FOLDERS = (
 
 
 def installed() -> list[str]:
-    """Give the folders of the interpreters, the newest first."""
+    """Return the folders of the interpreters, newest first."""
     found = [
         (tuple(map(int, version.groups())), str(python.parent))
         for folder in FOLDERS

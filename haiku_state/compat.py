@@ -1,10 +1,9 @@
 """What differs between the versions of JAX.
 
-Each branch names its versions. ``tests/test_compat.py`` holds it to that on each set, and reports a
+Each branch names its versions. ``tests/test_compat.py`` verifies this on each set, and reports a
 branch that no set of ``conf/constraints`` needs any more.
 """
 
-import functools
 import inspect
 import os
 from typing import Any
@@ -15,37 +14,9 @@ import jax.numpy as jnp
 from jax._src import core, distributed, xla_bridge
 from jax._src.clusters import ClusterEnv
 
-_shard_map: Any
-if hasattr(jax, "shard_map"):  # JAX >= 0.6
-    _shard_map = functools.partial(jax.shard_map, check_vma=False)
-else:  # JAX < 0.6
-    import jax.experimental.shard_map as _module
-
-    _shard_map = functools.partial(_module.shard_map, check_rep=False)
-
-_current_trace: Any
-if hasattr(jax.extend.core, "take_current_trace"):  # JAX >= 0.9
-    _current_trace = jax.extend.core.take_current_trace
-elif jax.__version_info__ >= (0, 6):  # 0.6 <= JAX < 0.9
-    _current_trace = core.take_current_trace  # jax.core has it too, and warns in 0.8
-else:  # JAX < 0.6
-    _current_trace = None
-
-if hasattr(jax.Array, "committed"):  # JAX >= 0.4.31
-    _COMMITTED = "committed"
-else:  # JAX < 0.4.31
-    _COMMITTED = "_committed"
-
-_detect: Any = ClusterEnv.auto_detect_unset_distributed_params
-_method: tuple[None, ...]
-if "cluster_detection_method" in inspect.signature(_detect).parameters:  # JAX >= 0.4.32
-    _method = (None,)
-else:  # JAX < 0.4.32
-    _method = ()
-
 
 def is_live(tracer: Any) -> bool:
-    """Say whether the transformation that made a tracer is still running.
+    """Return whether the transformation that made a tracer is still running.
 
     Args:
       tracer: a leaf of a PyTree that is a ``jax.core.Tracer``.
@@ -53,10 +24,14 @@ def is_live(tracer: Any) -> bool:
     Returns:
       False for a leaked tracer, which cannot be used any more.
     """
-    if _current_trace is not None:  # JAX >= 0.6
-        with _current_trace() as trace:  # each trace knows the one around it
+    if jax.__version_info__ >= (0, 6):  # JAX >= 0.6
+        if hasattr(jax.extend.core, "take_current_trace"):  # JAX >= 0.9
+            current_trace = jax.extend.core.take_current_trace
+        else:  # 0.6 <= JAX < 0.9
+            current_trace = core.take_current_trace  # jax.core has it too, and warns in 0.8
+        with current_trace() as trace:
             while trace is not None and trace is not tracer._trace:
-                trace = getattr(trace, "parent_trace", None)
+                trace = getattr(trace, "parent_trace", None)  # each trace knows the one around it
         return trace is not None
     elif jax.__version_info__ >= (0, 4, 36):  # 0.4.36 <= JAX < 0.6
         frame = inspect.currentframe()  # a trace of jit does not know the one around it
@@ -64,7 +39,7 @@ def is_live(tracer: Any) -> bool:
             frame = frame.f_back
         return frame is not None
     else:  # JAX < 0.4.36
-        try:  # it, in a program that is thrown away
+        try:  # use the tracer in a throwaway program
             jax.eval_shape(lambda: jnp.expand_dims(tracer, 0))
         except jax.errors.UnexpectedTracerError:
             return False
@@ -72,22 +47,42 @@ def is_live(tracer: Any) -> bool:
 
 
 def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any:
-    """Run a function on each device of a mesh, without the check of replication.
+    """Run a function on each device of a mesh, with the replication check turned off.
 
     Args:
       function: what each device runs.
       mesh: the devices.
-      in_specs: how each argument is cut.
+      in_specs: how each argument is partitioned.
       out_specs: how the results are put together; what is not cut must be equal on all devices.
 
     Returns:
       A function of whole arrays.
     """
-    return _shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs)
+    specs = {"mesh": mesh, "in_specs": in_specs, "out_specs": out_specs}
+    mapped: Any
+    if hasattr(jax, "shard_map"):  # JAX >= 0.6
+        mapped = jax.shard_map(function, check_vma=False, **specs)
+    else:  # JAX < 0.6
+        from jax.experimental.shard_map import shard_map as old_shard_map
+
+        mapped = old_shard_map(function, check_rep=False, **specs)
+    return mapped
+
+
+def has_explicit_axes(mesh: Any) -> bool:
+    """Return whether a mesh has explicit axes, as ``jax.make_mesh`` makes them since JAX 0.9.
+
+    Args:
+      mesh: a mesh of devices.
+
+    Returns:
+      False where all axes are Auto, and where JAX knows no other kind.
+    """
+    return "Explicit" in str(getattr(mesh, "axis_types", None))
 
 
 def has_started() -> bool:
-    """Say whether JAX has looked for its devices, or for other processes; do not make it look.
+    """Return whether JAX has already looked for its devices or for other processes.
 
     Returns:
       True if it is too late for ``jax.distributed.initialize``.
@@ -102,25 +97,56 @@ def scheduler_processes(timeout: int) -> tuple[str | None, int | None, int | Non
       timeout: how long a scheduler may take to find process 0, in seconds.
 
     Returns:
-      The address of process 0, the number of processes and the id of this one, or None each.
+      The address of process 0, the number of processes and the id of this one; any may be None.
 
     Raises:
       KeyError: the scheduler has left a variable out; only on JAX 0.6 and older.
     """
-    given = os.environ.get("JAX_COORDINATOR_ADDRESS"), None, None, None
-    address, count, index, _ = _detect(*given, *_method, timeout)
+    detect: Any = ClusterEnv.auto_detect_unset_distributed_params
+    given = [os.environ.get("JAX_COORDINATOR_ADDRESS"), None, None, None]
+    if "cluster_detection_method" in inspect.signature(detect).parameters:  # JAX >= 0.4.32
+        given.append(None)
+    address, count, index, _ = detect(*given, timeout)
     return address, count, index
 
 
+def process_timeouts(seconds: int) -> dict[str, Any]:
+    """Return the timeouts that this JAX lets ``jax.distributed.initialize`` take.
+
+    Args:
+      seconds: how long JAX waits for other processes to join, to be heard of, and to finish. Where
+        it cannot be told, it is 100 seconds to be heard of, and 300 to finish.
+
+    Returns:
+      Keyword arguments.
+    """
+    known = inspect.signature(jax.distributed.initialize).parameters
+    timeouts = {"initialization_timeout": seconds}
+    if "heartbeat_timeout_seconds" in known:  # JAX >= 0.7
+        timeouts["heartbeat_timeout_seconds"] = seconds
+    if "shutdown_timeout_seconds" in known:  # JAX >= 0.8.1
+        timeouts["shutdown_timeout_seconds"] = seconds
+    return timeouts
+
+
+def key_value_store() -> tuple[Any, int]:
+    """Return the store that JAX keeps for all processes, and the id of this one.
+
+    Returns:
+      The client, None if this process is alone; and the index, from 0.
+    """
+    return distributed.global_state.client, distributed.global_state.process_id
+
+
 def choose_collectives() -> None:
-    """Let CPU devices of different processes reach each other."""
+    """Let CPU devices of different processes communicate."""
     name = "jax_cpu_collectives_implementation"
     if jax.config.values.get(name) in (None, "none"):  # JAX < 0.6
         jax.config.update(name, "gloo")
 
 
 def connectable_cpu_devices() -> int | None:
-    """Say how many CPU devices of one process gloo can connect; None: any number.
+    """Return how many CPU devices of one process gloo can connect; None means any number.
 
     Old versions connect the devices of a process one after the other, under one lock, while each
     of them waits for all.
@@ -132,12 +158,12 @@ def connectable_cpu_devices() -> int | None:
 
 
 def is_committed(leaf: Any) -> bool:
-    """Say whether somebody has chosen the devices of an array.
+    """Return whether an array is committed to its devices.
 
     Args:
       leaf: a leaf of a PyTree.
 
     Returns:
-      False for what JAX may move without being asked, and for what is no array of JAX.
+      False for an array that JAX may move on its own, and for anything that is not a JAX array.
     """
-    return bool(getattr(leaf, _COMMITTED, False))
+    return bool(getattr(leaf, "_committed", False))

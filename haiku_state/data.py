@@ -1,19 +1,15 @@
 """Real data that ships inside scikit-learn, split by seed and cut into batches."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import numpy as np
 
-from haiku_state.errors import (
-    BatchDivisionError,
-    BatchRuleError,
-    BatchSizeError,
-    MissingExtraError,
-)
+from haiku_state.errors import ArgumentError, BatchDivisionError, MissingExtraError
+from haiku_state.errors.describe import describe_tree
+from haiku_state.errors.language import deferred as _
 from haiku_state.typing import Batch
-
-REMAINDERS = ("drop", "keep", "pad")
 
 
 class Dataset(NamedTuple):
@@ -30,15 +26,15 @@ class Dataset(NamedTuple):
     """What the model learns from."""
 
     test: Batch
-    """What it is judged by."""
+    """What the model is evaluated on."""
 
 
 def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
     """Load 1797 images of handwritten digits.
 
     Args:
-      seed: which rows go to the test part; each class keeps its share.
-      test_fraction: the share of the rows that go to the test part, in (0, 1).
+      seed: which rows go to the test set; each class keeps its share.
+      test_fraction: the share of the rows that go to the test set, in (0, 1).
 
     Returns:
       ``inputs`` of shape (rows, 64), float32, the 8 × 8 gray values scaled from 0–16 to
@@ -65,8 +61,8 @@ def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
     """Load ten measurements of 442 patients, and how their disease progressed.
 
     Args:
-      seed: which rows go to the test part.
-      test_fraction: the share of the rows that go to the test part, in (0, 1).
+      seed: which rows go to the test set.
+      test_fraction: the share of the rows that go to the test set, in (0, 1).
 
     Returns:
       ``inputs`` of shape (rows, 10), float32, unscaled (age in years, sex as 1 or 2, body
@@ -103,24 +99,25 @@ def batches(
 
     Args:
       data: named arrays of shape (rows, …).
-      batch_size: rows per batch, from 1 to the number of rows.
+      batch_size: rows per batch, at least 1; with ``"drop"``, at most the number of rows.
       seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
         order.
-      remainder: what becomes of the last rows if ``batch_size`` does not divide them.
+      remainder: what to do with the last rows if ``batch_size`` does not divide the number of rows.
         ``"drop"`` leaves them out, so that every batch has one shape and counts the same: for
-        training. ``"keep"`` makes a smaller last batch. ``"pad"`` fills the last batch up with
-        its first row and adds to every batch ``mask`` of shape (batch_size,), float32, 1 for a
-        real row and 0 for a filled one: for evaluation on many devices.
-      skip: how many batches to leave out at the beginning, to go on where a run has ended.
+        training. ``"keep"`` makes a smaller last batch. ``"pad"`` pads the last batch with its
+        first row and adds to every batch a ``mask`` of shape (batch_size,), float32, 1 for a real
+        row and 0 for a padded one: for evaluation on many devices.
+      skip: how many batches to skip at the beginning, to resume where a run stopped.
       part: ``(i, n)`` gives part i of the n equal parts of every batch, for process i of n.
 
     Returns:
       An iterator over batches, with the names and dtypes of ``data``.
 
     Raises:
-      BatchSizeError: ``batch_size`` is below 1 or above the number of rows.
-      BatchDivisionError: the parts do not divide ``batch_size``.
-      BatchRuleError: ``remainder`` is none of the three.
+      ArgumentError: ``data`` has no rows or arrays of different lengths, ``batch_size`` is below 1
+        or gives no batch, ``remainder`` is none of the three, ``skip`` is negative, or ``part`` is
+        out of range.
+      BatchDivisionError: the number of parts does not divide ``batch_size``.
 
     Example:
       >>> import numpy as np
@@ -139,22 +136,48 @@ def batches(
       NumPy's documentation, `Random generator
       <https://numpy.org/doc/stable/reference/random/generator.html>`__, for the shuffling.
     """
-    rows = len(next(iter(data.values())))
-    if not 1 <= batch_size <= rows:
-        raise BatchSizeError(batch_size=batch_size, rows=rows, fitting=min(rows, 32))
-    if remainder not in REMAINDERS:
-        raise BatchRuleError(
-            remainder=remainder, known=", ".join(map(repr, REMAINDERS)), batch_size=batch_size
-        )
-    if batch_size % part[1]:
+    lengths = {len(values) for values in data.values()}
+    if len(lengths) != 1 or lengths == {0}:
+        expected = _("arrays with the same number of rows, at least 1")
+        fitting = '{"inputs": inputs, "targets": targets}'
+        _refuse("data", describe_tree(data), expected, "batches({}, batch_size)", fitting)
+    [rows] = lengths
+    if remainder not in ("drop", "keep", "pad"):
+        expected = _('"drop", "keep" or "pad"')
+        call = "batches(data, batch_size, remainder={})"
+        _refuse("remainder", repr(remainder), expected, call, '"drop"')
+    if batch_size < 1 or (batch_size > rows and remainder == "drop"):
+        expected = f"1–{rows}" if remainder == "drop" else _("1 or more")
+        _refuse("batch_size", batch_size, expected, "batches(data, {})", min(rows, 32))
+    if skip < 0:
+        _refuse("skip", skip, _("0 or more"), "batches(data, batch_size, skip={})", 0)
+    i, n = part
+    if not 0 <= i < n:
+        call = "batches(data, batch_size, part={})"
+        _refuse("part", part, "(i, n), 0 ≤ i < n", call, (0, max(1, n)))
+    if batch_size % n:
         raise BatchDivisionError(
             rows=batch_size,
-            devices=part[1],
-            fitting=part[1] * max(1, batch_size // part[1]),
+            parts=n,
             wrong=f"batches(data, {batch_size}, part={part})",
         )
     order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
-    return _cut(data, order, batch_size, remainder, skip, part)
+
+    def cut() -> Iterator[Batch]:
+        for start in range(skip * batch_size, rows, batch_size):
+            index = order[start : start + batch_size]
+            real = len(index)
+            if real < batch_size and remainder == "drop":
+                return
+            if remainder == "pad":
+                index = np.concatenate([index, np.repeat(index[:1], batch_size - real)])
+            own = slice(len(index) * i // n, len(index) * (i + 1) // n)
+            batch = {name: values[index[own]] for name, values in data.items()}
+            if remainder == "pad":
+                batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)[own]
+            yield batch
+
+    return cut()
 
 
 def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
@@ -162,14 +185,15 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
 
     Args:
       batches: batches with the same names, shapes and dtypes.
-      count: how many batches make a stack, at least 1; a whole epoch, if there are no more.
+      count: how many batches make a stack, at least 1; if an epoch has fewer, it is one
+        stack.
 
     Returns:
       An iterator over stacks with leaves of shape (count, rows, …). The last stack has as many
-      batches as are left; a batch of another shape begins a new stack.
+      batches as are left; a batch with a different shape begins a new stack.
 
     Raises:
-      BatchSizeError: ``count`` is below 1.
+      ArgumentError: ``count`` is below 1.
 
     Example:
       >>> import numpy as np
@@ -182,49 +206,43 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
       :func:`scan_update`.
     """
     if count < 1:
-        raise BatchSizeError(batch_size=count, rows=1, fitting=1)
-    return _stacks(batches, count)
+        _refuse("count", count, _("1 or more"), "stack_batches(batches, {})", 1)
+
+    def stacks() -> Iterator[Batch]:
+        for _same, alike in itertools.groupby(batches, _shapes):
+            while stack := list(itertools.islice(alike, count)):
+                yield {name: np.stack([batch[name] for batch in stack]) for name in stack[0]}
+
+    return stacks()
 
 
-def _stacks(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
-    stack: list[Batch] = []
-    for batch in batches:
-        if len(stack) == count or (stack and _shapes(stack[0]) != _shapes(batch)):
-            yield _stack(stack)
-            stack = []
-        stack.append(batch)
-    if stack:
-        yield _stack(stack)
+# why an argument must be as it is expected
+_WHY = {
+    "data": _("row i of all arrays is one example"),
+    "batch_size": _('a batch has at least one row; "drop" drops what makes no whole batch'),
+    "remainder": _(
+        "it says what to do with the last rows if batch_size does not divide their number"
+    ),
+    "skip": _("it is the number of batches to skip at the beginning"),
+    "part": _("process i of n gets part i, counted from 0"),
+    "count": _("a stack holds at least one batch"),
+}
 
 
-def _stack(stack: list[Batch]) -> Batch:
-    return {name: np.stack([batch[name] for batch in stack]) for name in stack[0]}
+def _refuse(argument: str, value: Any, expected: str, call: str, fitting: Any) -> NoReturn:
+    raise ArgumentError(
+        argument=argument,
+        value=value,
+        expected=expected,
+        wrong=call.format(value),
+        right=call.format(fitting),
+        why=_WHY[argument],
+        more="api/data",
+    )
 
 
 def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:
     return {name: np.shape(values) for name, values in batch.items()}
-
-
-def _cut(
-    data: Batch,
-    order: "np.ndarray[Any, Any]",
-    batch_size: int,
-    remainder: str,
-    skip: int,
-    part: tuple[int, int],
-) -> Iterator[Batch]:
-    for start in range(skip * batch_size, len(order), batch_size):
-        index = order[start : start + batch_size]
-        real = len(index)
-        if real < batch_size and remainder == "drop":
-            return
-        if remainder == "pad":
-            index = np.concatenate([index, np.repeat(index[:1], batch_size - real)])
-        own = slice(*(len(index) * i // part[1] for i in (part[0], part[0] + 1)))
-        batch = {name: values[index[own]] for name, values in data.items()}
-        if remainder == "pad":
-            batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)[own]
-        yield batch
 
 
 def _split(inputs: Any, targets: Any, seed: int, test_fraction: float, stratify: Any) -> Dataset:

@@ -1,6 +1,6 @@
-"""The shapes of things: what a pure pair and an update step take and return."""
+"""Types: what a pure pair and an update step take and return."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import jax
@@ -17,17 +17,20 @@ Batch: TypeAlias = Mapping[str, Any]
 Metrics: TypeAlias = Mapping[str, jax.Array]
 """Named scalars of one update step."""
 
+Predicate: TypeAlias = Callable[[str, str, Any], bool]
+"""``predicate(module_name, name, value)``, as in ``hk.data_structures.partition``."""
+
 T = TypeVar("T")
 
 
 class InitFn(Protocol):
-    """``init(rng, *args) -> (params, state)``, as ``hk.transform_with_state`` gives it."""
+    """``init(rng, *args) -> (params, state)``, as ``hk.transform_with_state`` returns it."""
 
     def __call__(self, rng: jax.Array, *args: Any, **kwargs: Any) -> tuple[Any, Any]: ...
 
 
 class ApplyFn(Protocol):
-    """``apply(params, state, rng, *args) -> (output, state)``, as the pair gives it."""
+    """``apply(params, state, rng, *args) -> (output, state)``, as the pair returns it."""
 
     def __call__(
         self, params: Any, state: Any, rng: Any, /, *args: Any, **kwargs: Any

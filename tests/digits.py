@@ -45,8 +45,9 @@ def initial(seed):
 
 
 def start(optimizer, seed=0):
+    params, state = initial(seed)  # not in the function that is traced: a cache would keep tracers
     return hs.init_train_state(
-        lambda rng: jax.tree.map(jnp.copy, initial(seed)), optimizer, jax.random.key(seed)
+        lambda rng: jax.tree.map(jnp.copy, (params, state)), optimizer, jax.random.key(seed)
     )
 
 

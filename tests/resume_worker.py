@@ -75,7 +75,7 @@ def train(directory, report, steps, every, cache):
         jax.config.update("jax_compilation_cache_dir", cache)
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-        from haiku_state.checkpoint import restore_checkpoint, save_checkpoint
+        from haiku_state.storage import restore_checkpoint, save_checkpoint
 
         init, run = training()
         train_state, position = init(), {"epoch": 0, "batch": 0, "losses": []}
@@ -135,7 +135,7 @@ def distribute(process, port, directory, report):
     Args:
       process: 0 or 1.
       port: a free port of this machine.
-      directory: a folder of this process alone.
+      directory: a folder that both processes use.
       report: a path without suffix: ``.json`` gets the results by name.
     """
     with reported(report):
@@ -156,7 +156,7 @@ def calls(process, directory):
     import jax
     import jax.numpy as jnp
 
-    from haiku_state.checkpoint import restore_checkpoint, save_checkpoint
+    from haiku_state.storage import checkpoint, restore_checkpoint, save_checkpoint
 
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("rows",))
     over_rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("rows"))
@@ -204,8 +204,21 @@ def calls(process, directory):
         return result.name if isinstance(result, Path) else result
 
     def damage(step):
-        for path in directory.glob(f"{step}/train_state/manifest.json"):
-            path.unlink()
+        if process == 0:
+            (directory / str(step) / "manifest" / "metadata").unlink()
+
+    @contextlib.contextmanager
+    def failing(name):
+        """Let the second process alone meet an error, in the middle of a call."""
+
+        def fail(*args):
+            raise OSError(28, "No space left on device")
+
+        function = getattr(checkpoint, name)
+        if process == 1:
+            setattr(checkpoint, name, fail)
+        yield
+        setattr(checkpoint, name, function)
 
     first, second, fresh = tree(1, 3), tree(2, 4), tree(0, 0)
     yield "nothing there", outcome(restore, fresh)
@@ -213,12 +226,18 @@ def calls(process, directory):
     yield "a tuple as position", outcome(save_checkpoint, directory, first, (1, 2))
     yield "keep in one process", outcome(save_checkpoint, directory, first, keep=1 - process)
     yield "not written", sorted(path.name for path in directory.glob("*"))
+    with failing("_nested"):
+        yield "a full disk in one process", outcome(save_checkpoint, directory, first)
     yield "saved", outcome(save_checkpoint, directory, first, {"losses": [0.1, math.nan]})
+    folders = (directory / "3" / "train_state").glob("ocdbt.process_*")
+    yield "wrote arrays", sorted(path.name for path in folders)
     yield (
         "another train state",
         outcome(save_checkpoint, directory, second._replace(step=first.step)),
     )
     yield "restored", outcome(restore, fresh)
+    with failing("_read"):
+        yield "unreadable in one process", outcome(restore, fresh)
     yield "other shape", outcome(restore, tree(0, 0, rows=4))
     yield "other shape in one process", outcome(restore, tree(0, 0, rows=8 - 4 * process))
     yield "saved again", outcome(save_checkpoint, directory, second, keep=2)

@@ -9,7 +9,7 @@ import sys
 import jax
 import numpy as np
 import pytest
-from benchmarks import driver, groups, limits, problem, processes, ratios, report
+from benchmarks import cold, driver, groups, limits, problem, processes, ratios, report
 from benchmarks.contenders import CONTENDERS, set_up
 from benchmarks.limits import Limit
 from benchmarks.problem import NotInstalledError, Size
@@ -287,7 +287,7 @@ def test_a_limit_of_what_was_not_asked_for_is_left_out():
 
 def test_the_limits_are_about_what_is_measured():
     for limit in limits.LIMITS:
-        names = {"import": groups.IMPORTS}.get(limit.group, CONTENDERS)
+        names = {"import": groups.IMPORTS, "cold": groups.COLD}.get(limit.group, CONTENDERS)
         assert limit.group in groups.GROUPS
         assert {limit.contender, limit.against} <= set(names)
         assert set(limit.sizes) <= {*problem.SIZES, ""}
@@ -390,6 +390,13 @@ def test_an_import_is_timed_in_a_fresh_process():
     assert processes.seconds_to_import("json, decimal") > 0
     with pytest.raises(processes.WorkerError, match="ModuleNotFoundError"):
         processes.seconds_to_import("no_such_module")
+
+
+@pytest.mark.usefixtures("standard_promotion")
+def test_the_whole_programs_do_the_same():
+    assert list(cold.PROGRAMS) == groups.COLD
+    losses = [program() for program in cold.PROGRAMS.values()]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
 
 
 def test_the_environment_forces_the_devices_and_lets_bytecode_be_kept(monkeypatch):

@@ -84,13 +84,13 @@ def lines_run(act):
 
 def test_no_branch_is_idle():
     assert list(idle(SOURCE, SETS)) == []
-    assert len(list(branches(SOURCE))) >= 14
+    assert len(list(branches(SOURCE))) >= 9
 
 
 def test_a_branch_below_the_floor_is_reported():
     above = [version for version in SETS if version not in SpecifierSet("<0.6")]
     reports = list(idle(SOURCE, above))
-    assert len(reports) >= 10
+    assert len(reports) >= 7
     assert any("<0.6 is no set" in report for report in reports)
     assert any(">=0.6 is every set" in report for report in reports)
 
@@ -128,6 +128,7 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         assert not copy.is_live(box[0])
         assert copy.has_started()
         assert copy.scheduler_processes(1) == (None, None, None)
+        assert set(copy.process_timeouts(7).values()) == {7}
         assert copy.connectable_cpu_devices() in (None, 1)
         assert copy.is_committed(jax.device_put(X, jax.devices()[1]))
         assert not copy.is_committed(X)

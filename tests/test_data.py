@@ -5,12 +5,7 @@ import pytest
 import sklearn.datasets
 
 import haiku_state as hs
-from haiku_state.errors import (
-    BatchDivisionError,
-    BatchRuleError,
-    BatchSizeError,
-    MissingExtraError,
-)
+from haiku_state.errors import ArgumentError, BatchDivisionError, MissingExtraError
 
 
 def raw_digits():
@@ -81,6 +76,8 @@ LAST = {
     ("pad", 5): [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9]],
     ("drop", 10): [list(range(10))],
     ("pad", 10): [list(range(10))],
+    ("keep", 11): [list(range(10))],
+    ("pad", 12): [[*range(10), 0, 0]],
 }
 
 
@@ -118,16 +115,92 @@ def test_a_seed_shuffles_whole_rows():
     assert order([0, 1]) == order([0, 1])
 
 
-@pytest.mark.parametrize(("batch_size", "right"), [(0, 10), (-1, 10), (11, 10)])
-def test_a_batch_size_that_does_not_fit_is_refused_at_the_call(batch_size, right):
-    with pytest.raises(BatchSizeError) as caught:
-        hs.batches(DATA, batch_size)
+REFUSED = {
+    "no row, and the rest is kept": (
+        (DATA, 0, None, "keep"),
+        {},
+        "batch_size is 0, but it must be 1 or more.",
+        "batches(data, 0)",
+        "batches(data, 10)",
+        'a batch has at least one row; "drop" drops what makes no whole batch',
+    ),
+    "no row": (
+        (DATA, 0),
+        {},
+        "batch_size is 0, but it must be 1–10.",
+        "batches(data, 0)",
+        "batches(data, 10)",
+        'a batch has at least one row; "drop" drops what makes no whole batch',
+    ),
+    "too many rows": (
+        (DATA, 11),
+        {},
+        "batch_size is 11, but it must be 1–10.",
+        "batches(data, 11)",
+        "batches(data, 10)",
+        'a batch has at least one row; "drop" drops what makes no whole batch',
+    ),
+    "no arrays": (
+        ({}, 4),
+        {},
+        "data is {}, but it must be arrays with the same number of rows, at least 1.",
+        "batches({}, batch_size)",
+        'batches({"inputs": inputs, "targets": targets}, batch_size)',
+        "row i of all arrays is one example",
+    ),
+    "empty arrays": (
+        ({"x": np.zeros((0, 2), np.float32)}, 4),
+        {},
+        "data is {'x': float32[0,2]}, but it must be arrays with the same number of rows, "
+        "at least 1.",
+        "batches({'x': float32[0,2]}, batch_size)",
+        'batches({"inputs": inputs, "targets": targets}, batch_size)',
+        "row i of all arrays is one example",
+    ),
+    "arrays of different lengths": (
+        ({"x": DATA["x"], "y": DATA["y"][:9]}, 4),
+        {},
+        "data is {'x': float32[10,2], 'y': int32[9]}, but it must be arrays with the same number "
+        "of rows, at least 1.",
+        "batches({'x': float32[10,2], 'y': int32[9]}, batch_size)",
+        'batches({"inputs": inputs, "targets": targets}, batch_size)',
+        "row i of all arrays is one example",
+    ),
+    "an unknown rule": (
+        (DATA, 4),
+        {"remainder": "typo"},
+        'remainder is \'typo\', but it must be "drop", "keep" or "pad".',
+        "batches(data, batch_size, remainder='typo')",
+        'batches(data, batch_size, remainder="drop")',
+        "it says what to do with the last rows if batch_size does not divide their number",
+    ),
+    "a negative skip": (
+        (DATA, 4),
+        {"skip": -1},
+        "skip is -1, but it must be 0 or more.",
+        "batches(data, batch_size, skip=-1)",
+        "batches(data, batch_size, skip=0)",
+        "it is the number of batches to skip at the beginning",
+    ),
+    "a part beyond the last": (
+        (DATA, 4),
+        {"part": (2, 2)},
+        "part is (2, 2), but it must be (i, n), 0 ≤ i < n.",
+        "batches(data, batch_size, part=(2, 2))",
+        "batches(data, batch_size, part=(0, 2))",
+        "process i of n gets part i, counted from 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "what", "wrong", "right", "why"), REFUSED.values(), ids=REFUSED.keys()
+)
+def test_what_does_not_fit_is_refused_at_the_call(args, kwargs, what, wrong, right, why):
+    with pytest.raises(ArgumentError) as caught:
+        hs.batches(*args, **kwargs)
     assert str(caught.value) == (
-        f"a batch of {batch_size} rows cannot be cut from 10 rows.\n"
-        f"  wrong: batches(data, {batch_size})\n"
-        f"  right: batches(data, {right})\n"
-        "  why:   an epoch needs at least one whole batch\n"
-        "  more:  docs/api/data.rst"
+        f"{what}\n  wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  en/api/data.html"
     )
 
 
@@ -140,19 +213,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
         "  wrong: pip install haiku-state\n"
         '  right: pip install "haiku-state[data]"\n'
         "  why:   the core of the package does without it\n"
-        "  more:  README.md"
-    )
-
-
-def test_an_unknown_rule_for_the_last_batch_is_refused():
-    with pytest.raises(BatchRuleError) as caught:
-        hs.batches({"inputs": np.arange(5)}, 2, remainder="typo")
-    assert str(caught.value) == (
-        "remainder='typo' is not one of 'drop', 'keep', 'pad'.\n"
-        "  wrong: batches(data, 2, remainder='typo')\n"
-        '  right: batches(data, 2, remainder="drop")\n'
-        "  why:   the last rows would be treated in a way that nobody chose\n"
-        "  more:  docs/api/data.rst"
+        "  more:  en/index.html"
     )
 
 
@@ -206,6 +267,13 @@ def test_a_smaller_last_batch_begins_a_stack_of_its_own():
 
 
 def test_a_stack_of_no_batch_is_refused_at_the_call():
-    with pytest.raises(BatchSizeError):
+    with pytest.raises(ArgumentError) as caught:
         hs.stack_batches([], 0)
+    assert str(caught.value) == (
+        "count is 0, but it must be 1 or more.\n"
+        "  wrong: stack_batches(batches, 0)\n"
+        "  right: stack_batches(batches, 1)\n"
+        "  why:   a stack holds at least one batch\n"
+        "  more:  en/api/data.html"
+    )
     assert list(hs.stack_batches([], 1)) == []

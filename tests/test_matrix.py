@@ -23,7 +23,9 @@ SKIP = '<skipped message="needs a GPU"/>'
 def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, shown="1", **changes):
     """Write what one factor would."""
     written = {
-        "tree": measured_tree.tree_hash(name, root),
+        "tree": measured_tree.tree_hash(root),
+        "set": measured_tree.set_hash(name, root),
+        "version": "0.1.0",
         "started": 1e9,
         "python": python,
         "versions": gather.pins(name, ".".join(python.split(".")[:2]), root),
@@ -57,7 +59,8 @@ def root(tmp_path, monkeypatch):
         shutil.copy(constraint_files.FOLDER / f"jax-{name}.txt", constraints)
     shutil.copy(ROOT / "tox.ini", tmp_path)
     (tmp_path / "pyproject.toml").touch()
-    (tmp_path / "haiku_state").mkdir()
+    for file in (gather.ADVISED, gather.PUBLISHED):
+        (tmp_path / file.relative_to(ROOT)).parent.mkdir(parents=True)
     for readme in gather.LINES:
         (tmp_path / readme).write_text(f"# A\n\n{gather.BEGIN}\nold\n{gather.END}\n\nB\n", "utf-8")
     report(tmp_path, "0.4.30", "3.10.13")
@@ -75,6 +78,7 @@ def test_reports_of_all_sets_make_a_matrix(root):
     assert list(newest["pins"]) == ["3.12", "3.13"]
     assert newest["lessons"] == {"haiku/counter": "ok"}
     assert newest["pins"]["3.13"]["jax"] == newest["versions"]["jax"]
+    assert (matrix["version"], matrix["tree"]) == ("0.1.0", measured_tree.tree_hash(root))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ def test_reports_of_all_sets_make_a_matrix(root):
         (lambda root: (root / "build/compat/jax0.12.lessons.json").unlink(), "no jax0.12.lessons"),
         (lambda root: report(root, "0.12", "3.13.0", failures=1), "1 tests failed"),
         (lambda root: report(root, "0.12", "3.13.0", cases=""), "no test passed"),
-        (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of the package"),
+        (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of package"),
         (
             lambda root: report(root, "0.12", "3.13.0", versions={"jax": "0.11.2"}),
             "jax is 0.11.2, and 0.12.0.1 is pinned",
@@ -112,28 +116,33 @@ def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
     assert "haiku/counter" in lack
 
 
-def test_an_edit_of_the_package_makes_all_reports_old_and_one_of_a_set_its_own(root):
-    (root / "haiku_state/new.py").touch()
-    assert len(gather.gather(root)["lacks"]) == 2
-    (root / "haiku_state/new.py").unlink()
+def test_an_edit_of_package_or_tests_makes_all_reports_old_and_one_of_a_set_its_own(root):
+    for file in (root / "haiku_state/new.py", root / "tests/test_new.py"):
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
+        assert len(gather.gather(root)["lacks"]) == 2
+        file.unlink()
     with (root / "conf/constraints/jax-0.12.txt").open("a") as file:
         file.write("# edited\n")
     [lack] = gather.gather(root)["lacks"]
     assert lack.startswith("jax0.12: its report is of another state")
     report(root, "0.12", "3.13.0")
-    (root / "haiku_state/compat.json").touch()  # what the matrix writes is no edit
+    (root / gather.ADVISED.relative_to(ROOT)).touch()  # what the matrix writes is not an edit
     assert gather.gather(root)["lacks"] == []
 
 
 def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
     matrix = gather.gather(root)
     gather.publish(matrix, root)
-    assert json.loads((root / "haiku_state/compat.json").read_text("utf-8")) == matrix
+    assert json.loads((root / gather.PUBLISHED.relative_to(ROOT)).read_text("utf-8")) == matrix
+    advised = json.loads((root / gather.ADVISED.relative_to(ROOT)).read_text("utf-8"))
+    assert advised == {name: row["pins"] for name, row in matrix["sets"].items()}
     for readme in gather.LINES:
         text = (root / readme).read_text("utf-8")
         assert text.startswith(f"# A\n\n{gather.BEGIN}\n")
         assert text.endswith(f"\n{gather.END}\n\nB\n")
-        for said in ("0.4.30", "0.12.0.1", "3.10", "3.13", matrix["date"]):
+        tree = f"`{measured_tree.tree_hash(root)}`"
+        for said in ("0.4.30", "0.12.0.1", "3.10", "3.13", "0.1.0", tree, matrix["date"]):
             assert said in text
 
 
@@ -146,6 +155,10 @@ def test_the_copy_and_the_constraints_agree():
         minor = ".".join(row["python"].split(".")[:2])
         for library, pinned in row["pins"][minor].items():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
+
+
+def test_the_doctor_advises_what_was_measured():
+    assert gather.ADVISED.read_text(encoding="utf-8") == gather.advised(COPY)
 
 
 def test_the_copy_has_nothing_that_failed_and_every_python():

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import haiku_state as hs
-from haiku_state.__main__ import main
-from haiku_state.train import WAYS
+from haiku_state.commands.main import main
+from haiku_state.commands.train import WAYS
 
 ROOT = Path(__file__).parents[1]
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")

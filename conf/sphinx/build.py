@@ -1,6 +1,6 @@
 """Build the site: English executed once, Chinese from the same outputs, both checked.
 
-python conf/sphinx/build.py                     build/site/, of what has changed since the last time
+python conf/sphinx/build.py                     build/site/, only what has changed since then
 python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
 python conf/sphinx/build.py --compare           what the second language costs
 """
@@ -38,7 +38,9 @@ def main() -> int:
     """Run the steps, and stop at the first that fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     modes = parser.add_mutually_exclusive_group()
-    modes.add_argument("--update-catalogs", action="store_true", help="for the translator")
+    modes.add_argument(
+        "--update-catalogs", action="store_true", help="update the translation catalogs"
+    )
     modes.add_argument("--compare", action="store_true", help="time both languages against English")
     options = parser.parse_args()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
@@ -47,7 +49,7 @@ def main() -> int:
     _forget_unless(_everything_but_the_prose())
     run = _update_catalogs if options.update_catalogs else _compare if options.compare else _build
     failed = run()
-    if failed:  # Sphinx would not warn again of a page that has not changed since
+    if failed:  # Sphinx would not warn again about a page that has not changed since
         _forget_unless("")
     return failed
 
@@ -65,7 +67,7 @@ def _build() -> int:
     cache = cache_path(BUILD / "executed")
     start, before, read = time.perf_counter(), _executions(cache), []
     if sys.platform == "linux":
-        # Two processes that have all libraries, and begin when the last notebook is executed.
+        # Two processes that have imported all libraries, and start once the last notebook has run.
         context = get_context("fork")
         with ProcessPoolExecutor(2, mp_context=context, initializer=gc.disable) as pool:
             pool.submit(time.sleep, 0).result()
@@ -102,7 +104,7 @@ def _build() -> int:
 
 
 def _everything_but_the_prose() -> str:
-    """Say in one word what makes Sphinx's last build worthless: it sees edits of pages only.
+    """Return a fingerprint of what outdates Sphinx's last build, which only notices edited pages.
 
     A page that was added, removed or renamed counts, and so does its title, in both languages:
     Sphinx writes no other page again for its sake.
@@ -117,7 +119,7 @@ def _everything_but_the_prose() -> str:
 
 
 def _title(file: Path) -> str:
-    """Give the line of a page that is its title, or the first message of its catalog."""
+    """Return the line of a page that is its title, or the first message of its catalog."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".po":
         return "".join(text.split("\n\n")[1:2])
@@ -126,7 +128,7 @@ def _title(file: Path) -> str:
 
 
 def _forget_unless(known: str) -> None:
-    """Remove what Sphinx has built, unless it was built from the same."""
+    """Remove what Sphinx has built, unless it was built from the same inputs."""
     stamp = WORK / "built-from"
     if not known or not stamp.exists() or stamp.read_text() != known:
         shutil.rmtree(WORK, ignore_errors=True)
@@ -174,7 +176,7 @@ def _sphinx(
             app.connect("env-check-consistency", lambda app, env: when_read())
         try:
             app.build()
-        except SphinxParallelError as error:  # it names the page only, its traceback the cell
+        except SphinxParallelError as error:  # it names only the page; its traceback names the cell
             print(error.traceback)
             return 1
     return int(app.statuscode)

@@ -1,7 +1,7 @@
 """The translation gate: every message translated, and every translation sound.
 
 Sphinx shows English, or broken markup, for a translation that is missing, fuzzy or badly written,
-mostly without a word. The gate reads the catalogs themselves and names file, line and message.
+mostly silently. The gate reads the catalogs themselves and names file, line and message.
 """
 
 import csv
@@ -84,7 +84,7 @@ def _defects(message: Message, is_rst: bool, terms: list[Term]) -> Iterator[str]
         yield "not translated"
         return
     if msgstr != msgstr.strip():
-        yield "white space at an end"
+        yield "leading or trailing white space"
     yield from differences(msgid, msgstr, is_rst)
     yield from _text_defects(markup(msgid, is_rst).text, markup(msgstr, is_rst).text)
     exempt = {m[1] for comment in message.user_comments if (m := EXEMPTION.match(comment))}
@@ -103,7 +103,7 @@ def _text_defects(english: str, chinese: str) -> Iterator[str]:
         yield f"numbers {numbers[1]} instead of {numbers[0]}"
     if (typeset := autocorrect_py.format(plain := chinese.replace(EDGE, ""))) != plain:
         yield f"autocorrect writes {typeset!r}"
-    # what it lets pass
+    # what autocorrect does not catch
     for bad in re.findall(f'[{HAN}][()"]|[()"][{HAN}]', chinese):
         yield f"half-width punctuation after Chinese: {bad!r}"
     for bad in re.findall(f"[{HAN}，。：；！？、）」] +[{HAN}]", chinese):
@@ -159,7 +159,7 @@ def update_catalogs(templates: Path, locale: Path) -> None:
             continue
         if file.name == "sphinx.po":
             continue
-        # a new catalog's header says of itself that it is fuzzy, and whose it might be
+        # a new catalog's header marks itself as fuzzy, with placeholders for its authors
         text = file.read_text(encoding="utf-8")
         rest = text.split('msgid ""', 1)[1]
         file.write_text(f'{_HEADER}\nmsgid ""{rest}', encoding="utf-8")

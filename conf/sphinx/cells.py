@@ -55,7 +55,7 @@ def find_prose(code: str) -> list[Prose]:
 
 
 def rewrite(code: str, translations: dict[Prose, str]) -> str:
-    """Put translations in the place of prose, and prove that nothing else changed.
+    """Replace prose with its translations, and prove that nothing else changed.
 
     Raises:
       CellError: the result has other lines or other tokens than ``code``.
@@ -73,7 +73,7 @@ def rewrite(code: str, translations: dict[Prose, str]) -> str:
 
 
 def skeleton(code: str) -> list[tuple[int, str, int]]:
-    """Give the tokens of a cell and their lines, without the words of comments and docstrings."""
+    """Return the tokens of a cell and their lines, without the words of comments and docstrings."""
     docstrings = {(node.lineno, node.col_offset) for node in _docstrings(code)}
     tokens = []
     for kind, string, (row, column), _, line in _tokens(code):
@@ -116,7 +116,7 @@ class CellProse(nodes.Invisible, nodes.Element, addnodes.translatable):
         self["translation"] = translated_message
 
     def extract_original_messages(self) -> list[str]:
-        """Give the English."""
+        """Return the English."""
         return [self["prose"].text]
 
 

@@ -79,7 +79,7 @@ class Page(HTMLParser):
 
 
 def check_site(site: Path) -> list[str]:
-    """Compare the languages page by page, and look for what a reader offline would miss."""
+    """Compare the languages page by page, and look for what an offline reader would miss."""
     languages = {"en": "en", "zh_CN": "zh-CN"}
     pages = {
         code: {

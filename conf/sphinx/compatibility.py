@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,12 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-MEASURED = Path(__file__).parents[2] / "haiku_state/compat.json"
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "tests/matrix"))
+
+from measured_tree import tree_hash  # noqa: E402
+
+MEASURED = ROOT / "docs/reference/compat.json"
 LIBRARIES = ("dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox")
 YES, NO = "✓", "–"
 
@@ -22,12 +28,12 @@ def text(content: str) -> nodes.Node:
 
 
 class Compatibility(SphinxDirective):
-    """A table of ``haiku_state/compat.json``: its sets, features, lessons or warnings."""
+    """A table of ``docs/reference/compat.json``: its sets, features, lessons or warnings."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Make the table, anew whenever the measurements change."""
+        """Make the table, and make it again whenever the measurements change."""
         self.env.note_dependency(str(MEASURED))
         measured = json.loads(MEASURED.read_text(encoding="utf-8"))
         draw: dict[str, Callable[[dict[str, Any]], Iterable[list[nodes.Node]]]] = {
@@ -36,11 +42,11 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
-        days = sorted({row["date"] for row in measured["sets"].values()})
-        return [table(list(draw[self.arguments[0]](measured["sets"])), " – ".join(days))]
+        rows = measured["sets"]
+        return [table(list(draw[self.arguments[0]](rows)), caption(measured))]
 
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
-        """One row a set: its versions, and what its tests came to."""
+        """One row per set: its versions, and the results of its tests."""
         heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s")
         yield [text(head) for head in heads]
         for row in rows.values():
@@ -51,14 +57,14 @@ class Compatibility(SphinxDirective):
             yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
-        """One row a feature, one column a set."""
+        """One row per feature, one column per set."""
         yield [text(""), *map(text, rows)]
         for feature in next(iter(rows.values()))["features"]:
             has = [row["features"][feature] for row in rows.values()]
             yield [literal(feature), *(text(YES if each else NO) for each in has)]
 
     def lessons(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
-        """One row a lesson, one column a set on which the lessons were run."""
+        """One row per lesson, one column per set on which the lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
         yield [text(""), *map(text, run)]
         for lesson in sorted(next(iter(run.values())), key=self.number):
@@ -66,7 +72,7 @@ class Compatibility(SphinxDirective):
             yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
 
     def number(self, docname: str) -> int:
-        """Give the number in the title of a lesson."""
+        """Return the number in the title of a lesson."""
         page = Path(self.env.doc2path(docname)).read_text(encoding="utf-8")
         found = re.search(r"^# Lesson (\d+):", page, re.MULTILINE)
         return int(found[1]) if found else 0
@@ -80,8 +86,28 @@ class Compatibility(SphinxDirective):
             yield [text(NO), text(NO)]
 
 
+class AnotherTree(SphinxDirective):
+    """Its content, as a note, where the tables are not of the package and tests of this site."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Compare at every build; for the catalog, the content is always there."""
+        self.env.note_reread()
+        measured = json.loads(MEASURED.read_text(encoding="utf-8"))
+        if measured["tree"] == tree_hash() and self.env.app.builder.name != "gettext":
+            return []
+        return [nodes.note("", *self.parse_content_to_nodes())]
+
+
+def caption(measured: dict[str, Any]) -> str:
+    """Return the version, the hash of package and tests, if it was recorded, and the days."""
+    days = sorted({row["date"] for row in measured["sets"].values()})
+    return f"{measured['version']} · {measured['tree'] or NO} · {' – '.join(days)}"
+
+
 def outcome(result: str) -> nodes.Node:
-    """Make a cell of how a lesson went: what it has skipped stands in the words that it printed."""
+    """Make a cell that says how a lesson went, with what it printed about skipped parts."""
     went, _, printed = result.partition("; ")
     if went != "ok" or not printed:
         return text(YES) if result == "ok" else literal(result)
@@ -106,4 +132,5 @@ def table(rows: list[list[nodes.Node]], caption: str) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("compatibility", Compatibility)
+    app.add_directive("another-tree", AnotherTree)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,7 +32,7 @@ extensions = [
 templates_path = ["templates"]
 exclude_patterns = ["locale"]
 nitpicky = True
-# types of other libraries: their pages are linked from the prose, and the build asks no network
+# types of other libraries: the prose links to their pages, and the build needs no network
 nitpick_ignore_regex = [
     ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|os|pathlib|typing)\..+"),
     ("py:class", r"haiku_state\.[\w.]+\.(Tree|T)"),
@@ -95,8 +95,18 @@ html_context = {"default_mode": "auto"}
 html_sidebars = {"index": []}
 
 
+def show_public_bases(app, name, obj, options, bases):
+    """Show the bases of a private base in its place: it has no page to link to."""
+    bases[:] = [
+        public
+        for base in bases
+        for public in (base.__bases__ if base.__name__.startswith("_") else [base])
+    ]
+
+
 def setup(app):
-    """Say in the reader's language what the theme takes as an option."""
+    """Show public bases, and translate the theme options that are shown to the reader."""
+    app.connect("autodoc-process-bases", show_public_bases)
     texts = {"en": "Search …", "zh_CN": "搜索……"}
     app.connect(
         "config-inited",

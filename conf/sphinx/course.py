@@ -1,4 +1,4 @@
-"""What the pages say of the course itself: lists of lessons with their minutes, the glossary."""
+"""What the pages say about the course itself: lists of lessons with their minutes, the glossary."""
 
 import csv
 import re
@@ -15,7 +15,7 @@ MINUTES = re.compile(r"^- \*\*Time:\*\* (\d+) minutes\.$", re.MULTILINE)
 
 
 def minutes(page: Path) -> int:
-    """Give the minutes that a lesson says it takes."""
+    """Return the minutes that a lesson says it takes."""
     [found] = MINUTES.findall(page.read_text(encoding="utf-8"))
     return int(found)
 
@@ -37,7 +37,7 @@ def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
 
 
 class Lessons(SphinxDirective):
-    """The lessons named in the content, one a line from the root: title and minutes of each."""
+    """The title and minutes of each lesson in the content: one path per line, from the root."""
 
     has_content = True
 

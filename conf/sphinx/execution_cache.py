@@ -18,7 +18,7 @@ LIBRARIES += ("numpy", "scikit-learn", "matplotlib", "ipython")
 
 
 def fingerprint(package: Path, versions: dict[str, str], data: Path) -> str:
-    """Hash a package's source files, the versions of what it stands on, and a folder's JSON."""
+    """Hash a package's source files, the versions of its dependencies, and a folder's JSON."""
     digest = hashlib.sha256(repr(sorted(versions.items())).encode())
     for folder, pattern in ((package, "*.py"), (data, "*.json")):
         digest.update(files_hash(folder, pattern).encode())
@@ -34,13 +34,13 @@ def files_hash(folder: Path, pattern: str) -> str:
 
 
 def installed_versions() -> dict[str, str]:
-    """Give the versions that a notebook's outputs depend on."""
+    """Return the versions that a notebook's outputs depend on."""
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return versions | {"python": platform.python_version()}
 
 
 def installed_package() -> Path:
-    """Give the folder of the package, without the seconds that importing it would take."""
+    """Return the folder of the package, without spending seconds on importing it."""
     spec = importlib.util.find_spec("haiku_state")
     assert spec is not None
     assert spec.origin is not None
@@ -48,7 +48,7 @@ def installed_package() -> Path:
 
 
 def cache_path(root: Path) -> Path:
-    """Give the cache folder for the package as it is now, and remove all others under ``root``."""
+    """Return the cache folder for the present package, and remove all others under ``root``."""
     path = root / fingerprint(installed_package(), installed_versions(), DATA)
     for old in root.glob("*") if root.is_dir() else ():
         if old != path:

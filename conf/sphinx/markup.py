@@ -69,7 +69,7 @@ def differences(msgid: str, msgstr: str, is_rst: bool) -> Iterator[str]:
 
 
 def _target(content: str) -> str:
-    """Give what a role points to: ``<target>`` if it is written out, else all of it."""
+    """Return what a role points to: ``<target>`` if it is explicit, else all of it."""
     match = re.fullmatch(r".*<([^<>]+)>", content, re.DOTALL)
     return match[1] if match else content
 

@@ -42,12 +42,12 @@ class ChineseSearch(SearchEnglish):
     js_splitter_code = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 
     def split(self, input: str) -> list[str]:
-        """Give the terms of a text, and each single Han character, for queries of only one."""
+        """Return the terms of a text, and each single Han character, for queries of only one."""
         return split_query(input) + re.findall(f"[{HAN}]", input)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Make this the search of every language ``zh`` and ``zh_*``."""
     app.add_search_language(ChineseSearch)
-    # a new env_version makes Sphinx drop an index that was cut by older rules
+    # a new env_version makes Sphinx drop an index that was built with older rules
     return {"version": "1", "env_version": 1, "parallel_read_safe": True}

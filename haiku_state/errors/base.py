@@ -4,8 +4,14 @@ import functools
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
-from haiku_state.language import deferred as _
-from haiku_state.language import translated
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import reader_language, translated
+
+# the base URL of the published site, with a slash at its end; empty where it is not published
+SITE = ""
+
+# the values that may be texts of the catalog themselves; all others are code and names
+TEXTS = ("expected", "kind", "problem", "value", "why")
 
 LABELS = _("wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  {more}")
 
@@ -13,48 +19,85 @@ LABELS = _("wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  {more}")
 class HaikuStateError(Exception):
     """Base class of every error that this package raises on purpose.
 
-    Each class stands for one cause, and holds the texts for it. The code that raises it gives the
-    values that the texts mention. The text is put together when the error is raised, in the
-    reader's language; code and names in it stay as they are.
+    Each class stands for one cause and holds the texts for it. The code that raises it supplies
+    the values that the texts mention. Where it knows the cause more closely, it also supplies
+    ``wrong``, ``right``, ``why`` or ``more``, which then take the place of the text of the class.
+    The text is put together when the error is raised, in the reader's language; code and names in
+    it are not translated.
 
     Args:
-      values: what the placeholders of the texts stand for.
+      values: the values of the placeholders in the texts.
 
     Example:
-      >>> from haiku_state.errors import BatchSizeError
-      >>> print(BatchSizeError(batch_size=64, rows=40, fitting=32))
-      a batch of 64 rows cannot be cut from 40 rows.
-        wrong: batches(data, 64)
-        right: batches(data, 32)
-        why:   an epoch needs at least one whole batch
-        more:  docs/api/data.rst
-    """
+      >>> from haiku_state.errors import TracedFlagError
+      >>> print(TracedFlagError(name="is_training", call="apply"))
+      `is_training` is traced, but Python has to read it during tracing.
+        wrong: jax.jit(apply)(…, is_training=True)
+        right: jax.jit(functools.partial(apply, is_training=True))(…)
+        why:   jit replaces each argument by a tracer without a value; the flag chooses between two programs, so it must be known in advance
+        more:  en/haiku/batch_norm.html
+    """  # noqa: E501
 
     TEXT_WHAT: ClassVar[str]
     TEXT_WRONG: ClassVar[str]
     TEXT_RIGHT: ClassVar[str]
     TEXT_WHY: ClassVar[str]
     MORE: ClassVar[str]
+    """The page to read more on, as a path in the site without its language and suffix."""
 
     def __init__(self, **values: Any) -> None:
-        self.values = values
+        self.values = dict(values)
+        texts = {name: values[name] for name in TEXTS if values.get(name)}
+        values |= {name: translated(str(text)) for name, text in texts.items()}
         self.what = translated(self.TEXT_WHAT).format(**values)
-        super().__init__(
-            self.what
-            + "\n  "
-            + translated(LABELS).format(
-                wrong=self.TEXT_WRONG.format(**values),
-                right=self.TEXT_RIGHT.format(**values),
-                why=translated(self.TEXT_WHY).format(**values),
-                more=self.MORE,
-            )
+        labels = translated(LABELS).format(
+            wrong=self._part("wrong", self.TEXT_WRONG, values),
+            right=self._part("right", self.TEXT_RIGHT, values),
+            why=self._part("why", translated(self.TEXT_WHY), values),
+            more=f"{SITE}{reader_language()}/{self._part('more', self.MORE, values)}.html",
         )
+        super().__init__(f"{self.what}\n  {labels}")
+
+    @staticmethod
+    def _part(name: str, text: str, values: dict[str, Any]) -> str:
+        if name in values and f"{{{name}}}" not in text:
+            return str(values[name])
+        return text.format(**values)
 
     def __str__(self) -> str:
-        return str(self.args[0])  # KeyError and its like would show the text as a literal
+        return str(self.args[0])  # KeyError and the like would show the text as a literal
 
     def __reduce__(self) -> Any:
         return functools.partial(type(self), **self.values), ()
+
+
+class ArgumentError(HaikuStateError, ValueError, TypeError):
+    """An argument has a value that the function cannot use.
+
+    It is the one class for arguments that are out of range, of the wrong kind, or in conflict
+    with each other. The code that raises it supplies the wrong call, the right call and the
+    reason.
+
+    Args:
+      values: ``argument``, ``value``, ``expected``, ``wrong``, ``right``, ``why`` and ``more``.
+
+    Example:
+      >>> from haiku_state import batches
+      >>> batches({"x": range(10)}, 11)
+      Traceback (most recent call last):
+        ...
+      haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1–10.
+        wrong: batches(data, 11)
+        right: batches(data, 10)
+        why:   a batch has at least one row; "drop" drops what makes no whole batch
+        more:  en/api/data.html
+    """
+
+    TEXT_WHAT = _("{argument} is {value}, but it must be {expected}.")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = "{why}"
+    MORE = "{more}"
 
 
 def as_lines(items: Iterable[object]) -> str:

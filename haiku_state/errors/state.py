@@ -1,58 +1,67 @@
-"""Errors of a returned state that does not keep its contract."""
+"""Errors about a returned state that cannot take the place of the one that was passed in."""
+
+from typing import Any
 
 from haiku_state.errors.base import HaikuStateError
-from haiku_state.language import deferred as _
+from haiku_state.errors.language import deferred as _
 
 
 class StateStructureError(HaikuStateError, ValueError):
-    """The returned state has other names than the one that was passed in."""
+    """The returned state has different names from the one that was passed in."""
 
-    TEXT_WHAT = _("the returned state has other names (- gone, + new):{changes}")
-    TEXT_WRONG = "apply(params, {{}}, rng, inputs)"
+    TEXT_WHAT = _("the returned state has different names (- removed, + added):{changes}")
+    TEXT_WRONG = "apply(params, state, rng, inputs)"
     TEXT_RIGHT = "params, state = init(rng, inputs); apply(params, state, rng, inputs)"
     TEXT_WHY = _(
-        "init must create every name, in every branch; loops and checkpoints need one structure"
+        "init must create every name, in every branch, and each call must return all of them; "
+        "loops and checkpoints need one structure"
     )
-    MORE = "docs/api/contract.rst"
+    MORE = "api/pure"
+
+    def __init__(self, **values: Any) -> None:
+        if "\n    + " not in values["changes"]:
+            wrong, right = "return output, new_state", "return output, {**state, **new_state}"
+            values = {"wrong": wrong, "right": right, **values}
+        super().__init__(**values)
 
 
 class StateShapeError(HaikuStateError, ValueError):
-    """A leaf of the returned state has another shape."""
+    """A leaf of the returned state has a different shape."""
 
-    TEXT_WHAT = _("the returned state has other shapes:{changes}")
-    TEXT_WRONG = "mean = jnp.mean(x, axis=0)"
-    TEXT_RIGHT = "mean = jnp.mean(x, axis=0, keepdims=True)"
+    TEXT_WHAT = _("the returned state has different shapes:{changes}")
+    TEXT_WRONG = "{name} = jnp.mean(x, axis=0)"
+    TEXT_RIGHT = "{name} = jnp.mean(x, axis=0, keepdims=True)"
     TEXT_WHY = _(
         "a reduction dropped an axis, or the shape depends on the batch; the next call "
-        "would be another program"
+        "would be a different program"
     )
-    MORE = "docs/api/contract.rst"
+    MORE = "api/pure"
 
 
 class StateDtypeError(HaikuStateError, TypeError):
-    """A leaf of the returned state has another dtype."""
+    """A leaf of the returned state has a different dtype."""
 
-    TEXT_WHAT = _("the returned state has other dtypes:{changes}")
-    TEXT_WRONG = "count = count + 1.0"
-    TEXT_RIGHT = "count = count + 1"
+    TEXT_WHAT = _("the returned state has different dtypes:{changes}")
+    TEXT_WRONG = 'hk.set_state("{name}", {name})'
+    TEXT_RIGHT = 'hk.set_state("{name}", jnp.asarray({name}, jnp.{dtype}))'
     TEXT_WHY = _(
-        "the arithmetic promoted it: jit would trace again, `scan` would refuse; "
-        "begin with the dtype that it ends with"
+        "`jit` would retrace and `scan` would fail: convert the result, or start with the dtype "
+        "that it ends with"
     )
-    MORE = "docs/api/contract.rst"
+    MORE = "api/pure"
 
 
 class WeakTypeError(HaikuStateError, TypeError):
     """A leaf of the returned state is weakly typed, or no longer is."""
 
-    TEXT_WHAT = _("the returned state has other weak types:{changes}")
-    TEXT_WRONG = "total = 0.0"
-    TEXT_RIGHT = "total = jnp.float32(0)"
+    TEXT_WHAT = _("the returned state has different weak types:{changes}")
+    TEXT_WRONG = "{name} = 0"
+    TEXT_RIGHT = "{name} = jnp.{dtype}(0)"
     TEXT_WHY = _(
         "a Python number has a weak type, which gives way to that of an array: the next "
         "call would be traced again"
     )
-    MORE = "docs/api/contract.rst"
+    MORE = "api/pure"
 
 
 class LeakedTracerError(HaikuStateError, TypeError):
@@ -62,23 +71,30 @@ class LeakedTracerError(HaikuStateError, TypeError):
     TEXT_WRONG = "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)"
     TEXT_RIGHT = "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)"
     TEXT_WHY = _(
-        "a JAX transformation sees no state: what a module writes inside leaks out as a "
-        "tracer. `hk.scan`, `hk.vmap` and their like carry the state through"
+        "a JAX transformation knows nothing of Haiku's state: what a module writes inside leaks "
+        "out as a tracer. `hk.scan`, `hk.grad` and the like carry the state through; `jax.jit` "
+        "belongs around apply"
     )
-    MORE = "docs/api/contract.rst"
+    MORE = "haiku/jax_inside_haiku"
+
+
+# why state leaks out of jax.vmap, and what to do
+LEAKED_BY_VMAP = _(
+    "jax.vmap knows nothing of Haiku's state: what a module writes inside leaks out as a tracer. "
+    "Around apply, jax.vmap returns a state for each row"
+)
 
 
 class DeviceStackedError(HaikuStateError, ValueError):
-    """A device axis leads the leaves where one replica belongs."""
+    """The leaves have a leading device axis where one replica is expected."""
 
-    TEXT_WHAT = _("{path} has shape {shape} where {expected} belongs: a device axis leads it.")
+    TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has a leading device axis.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
-        "these are the stacked copies of all devices; on one device they would broadcast "
-        "without a word"
+        "these are the stacked copies of all devices; on one device they would silently broadcast"
     )
-    MORE = "docs/update/pmapped_update.md"
+    MORE = "update/pmapped_update"
 
 
 class CounterStoppedError(HaikuStateError, ValueError):
@@ -89,9 +105,10 @@ class CounterStoppedError(HaikuStateError, ValueError):
     TEXT_RIGHT = "outputs, state = apply(params, state, rng, inputs, is_training=True)"
     TEXT_WHY = _(
         "the returned state was dropped, or is_training was False: the running statistics "
-        "stay those of init, and evaluation looks plausible all the same"
+        "keep their initial values, yet evaluation looks plausible. What is meant to stay is "
+        "exempted in make_update or checked: `frozen=lambda module, *_: module in {modules}`"
     )
-    MORE = "docs/haiku/batch_norm.md"
+    MORE = "haiku/batch_norm"
 
 
 class CounterAdvancedError(HaikuStateError, ValueError):
@@ -100,5 +117,5 @@ class CounterAdvancedError(HaikuStateError, ValueError):
     TEXT_WHAT = _("these counters advanced in evaluation:{paths}")
     TEXT_WRONG = "apply(params, state, rng, inputs, is_training=True)"
     TEXT_RIGHT = "apply(params, state, rng, inputs, is_training=False)"
-    TEXT_WHY = _("evaluation would learn from the data that it is to judge by")
-    MORE = "docs/haiku/batch_norm.md"
+    TEXT_WHY = _("evaluation would learn from the very data that it is meant to judge")
+    MORE = "haiku/batch_norm"

@@ -1,20 +1,22 @@
 """Errors of update steps, devices and data."""
 
+from typing import Any
+
 from haiku_state.errors.base import HaikuStateError
-from haiku_state.language import deferred as _
+from haiku_state.errors.language import deferred as _
 
 
 class LossFunctionError(HaikuStateError, TypeError):
     """A loss function does not return ``(loss, (state, metrics))``."""
 
     TEXT_WHAT = _("loss_fn returned {returned} (dtypes and shapes).")
-    TEXT_WRONG = "return loss, state"
+    TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = 'return loss, (state, {{"accuracy": accuracy}})'
     TEXT_WHY = _(
         "the gradient needs one scalar loss of a floating dtype; the new state and the "
-        "metrics ride along"
+        'metrics ride along, and the update itself adds the metric "loss"'
     )
-    MORE = "docs/update/jitted_update.md"
+    MORE = "update/jitted_update"
 
 
 class DonatedBufferError(HaikuStateError, RuntimeError):
@@ -25,71 +27,45 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
     TEXT_RIGHT = "train_state, metrics = update(train_state, batch)"
     TEXT_WHY = _(
         "the update reuses the memory of the old train state for the new one; keep a copy "
-        "by jax.tree.map(jnp.copy, train_state)"
+        "with jax.tree.map(jnp.copy, train_state)"
     )
-    MORE = "docs/update/jitted_update.md"
+    MORE = "update/jitted_update"
 
 
 class SharedBufferError(HaikuStateError, ValueError):
     """Two leaves of a train state are one buffer, which cannot be donated twice."""
 
-    TEXT_WHAT = _("these leaves of the train state are one array:{paths}")
+    TEXT_WHAT = _("these leaves of the train state are the same array:{paths}")
     TEXT_WRONG = 'state = {{"target": params}}'
     TEXT_RIGHT = 'state = {{"target": jax.tree.map(jnp.copy, params)}}'
     TEXT_WHY = _("the update reuses the memory of each leaf, and can do so once")
-    MORE = "docs/update/jitted_update.md"
-
-
-class BatchSizeError(HaikuStateError, ValueError):
-    """A batch is larger than the data, or empty."""
-
-    TEXT_WHAT = _("a batch of {batch_size} rows cannot be cut from {rows} rows.")
-    TEXT_WRONG = "batches(data, {batch_size})"
-    TEXT_RIGHT = "batches(data, {fitting})"
-    TEXT_WHY = _("an epoch needs at least one whole batch")
-    MORE = "docs/api/data.rst"
+    MORE = "update/jitted_update"
 
 
 class BatchDivisionError(HaikuStateError, ValueError):
-    """The devices do not divide the rows of a batch."""
+    """The rows of a batch do not divide into equal parts."""
 
-    TEXT_WHAT = _("a batch of {rows} rows does not divide among {devices} devices.")
+    TEXT_WHAT = _("a batch of {rows} rows does not divide among {parts} {kind}.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "batches(data, batch_size={fitting})"
     TEXT_WHY = _("every device must get the same number of rows: they run one program")
-    MORE = "docs/update/pmapped_update.md"
+    MORE = "update/pmapped_update"
 
-
-class BatchRuleError(HaikuStateError, ValueError):
-    """The rule for the last partial batch is not known."""
-
-    TEXT_WHAT = _("remainder={remainder!r} is not one of {known}.")
-    TEXT_WRONG = "batches(data, {batch_size}, remainder={remainder!r})"
-    TEXT_RIGHT = 'batches(data, {batch_size}, remainder="drop")'
-    TEXT_WHY = _("the last rows would be treated in a way that nobody chose")
-    MORE = "docs/api/data.rst"
+    def __init__(self, kind: str = _("devices"), **values: Any) -> None:
+        fitting = values["parts"] * max(1, values["rows"] // values["parts"])
+        super().__init__(**{"kind": kind, "fitting": fitting, **values})
 
 
 class DeviceCountError(HaikuStateError, ValueError):
     """More devices were asked for than there are."""
 
-    TEXT_WHAT = _("{wanted} devices were asked for, and JAX has started with {started}.")
+    TEXT_WHAT = _("{wanted} devices were requested, but JAX has already started with {started}.")
     TEXT_WRONG = "jax.devices(); use_devices({wanted})"
     TEXT_RIGHT = "use_devices({wanted}); jax.devices()"
     TEXT_WHY = _(
         "the number of CPU devices is fixed when JAX starts them: ask before the first computation"
     )
-    MORE = "docs/update/pmapped_update.md"
-
-
-class DeviceAxisError(HaikuStateError, ValueError):
-    """A leading device axis is missing, or has the wrong length."""
-
-    TEXT_WHAT = _("{path} has shape {shape}, without a leading axis of {devices} devices.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
-    TEXT_WHY = _("pmap gives entry i of the leading axis to device i")
-    MORE = "docs/update/pmapped_update.md"
+    MORE = "update/pmapped_update"
 
 
 class ReplicaMismatchError(HaikuStateError, ValueError):
@@ -99,17 +75,17 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _("each device saw other rows, and nothing averaged what it computed from them")
-    MORE = "docs/update/pmapped_update.md"
+    MORE = "update/pmapped_update"
 
 
-class StackAxisError(HaikuStateError, ValueError):
-    """Leaves that are stacked along one axis do not share its length."""
+class LeadingAxisError(HaikuStateError, ValueError):
+    """The leading axis of a leaf is missing, or has the wrong length."""
 
-    TEXT_WHAT = _("{path} has shape {shape}, and {first} has shape {length}.")
+    TEXT_WHAT = _("{path} has shape {shape}, but its leading axis must have length {length}.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
-    TEXT_WHY = _("entry i of the first axis of all leaves is one batch, or one member")
-    MORE = "docs/update/many_steps.md"
+    TEXT_WHY = "{why}"
+    MORE = "{more}"
 
 
 class MeshPlacementError(HaikuStateError, ValueError):
@@ -118,27 +94,7 @@ class MeshPlacementError(HaikuStateError, ValueError):
     TEXT_WHAT = _(
         "{path} of shape {shape} has the placement {found}, which does not fit the mesh {mesh}."
     )
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
-    TEXT_WHY = _("a compiled step on a mesh takes and leaves every leaf where it lies")
-    MORE = "docs/api/update.rst"
-
-
-class TrainingMismatchError(HaikuStateError, ValueError):
-    """A checkpoint is of a run with other settings."""
-
-    TEXT_WHAT = _("the checkpoints in {directory} are of another run:{differences}")
-    TEXT_WRONG = "train --checkpoint-dir {directory}"
-    TEXT_RIGHT = "train --checkpoint-dir {directory}-2"
-    TEXT_WHY = _("the position in the data has a meaning for the same data and order only")
-    MORE = "docs/api/checkpoint.rst"
-
-
-class MissingExtraError(HaikuStateError, ImportError):
-    """An optional library is not installed."""
-
-    TEXT_WHAT = _("{library} is not installed.")
-    TEXT_WRONG = "pip install haiku-state"
-    TEXT_RIGHT = 'pip install "haiku-state[{extra}]"'
-    TEXT_WHY = _("the core of the package does without it")
-    MORE = "README.md"
+    TEXT_WRONG = "run(train_state, batch)"
+    TEXT_RIGHT = "run(shard_train_state(train_state, mesh), batch)"
+    TEXT_WHY = _("a compiled step on a mesh expects every leaf in its place, and leaves it there")
+    MORE = "api/update"

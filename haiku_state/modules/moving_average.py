@@ -1,4 +1,4 @@
-"""Two ways to average a stream: over all of it, and with the past fading."""
+"""Two ways to average a stream: over all of it, and with weights that decay into the past."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ModuleArgumentError, ModuleRangeError, UninitializedStateError
+from haiku_state.errors import ArgumentError, HaikuStateError
+from haiku_state.errors.describe import describe, shape_error
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.modules import uninitialized_average
 
 
 class MovingAverage(hk.Module):
@@ -40,14 +43,21 @@ class MovingAverage(hk.Module):
           value: the next value, of any shape and a floating dtype.
 
         Returns:
-          The average so far, with the shape and dtype of ``value``.
+          The average so far, with the shape and dtype of ``value``. The sum is kept in at least
+          float32.
+
+        Raises:
+          ArgumentError: the dtype is not floating, or earlier values had another shape.
+          DeviceStackedError: the state is that of all devices.
         """
         value = jnp.asarray(value)
-        total = hk.get_state("sum", value.shape, value.dtype, init=jnp.zeros) + value
+        total = hk.get_state("sum", value.shape, _state_dtype(value), init=jnp.zeros)
+        _expect_shape(self, "sum", total, value)
+        total = total + value.astype(total.dtype)
         count = hk.get_state("count", (), jnp.int32, init=jnp.zeros) + 1
         hk.set_state("sum", total)
         hk.set_state("count", count)
-        return total / count.astype(value.dtype)
+        return (total / count.astype(total.dtype)).astype(value.dtype)
 
 
 class ExponentialMovingAverage(hk.Module):
@@ -56,22 +66,25 @@ class ExponentialMovingAverage(hk.Module):
     .. math::
        h_t = d\,h_{t-1} + (1 - d)\,x_t, \qquad \bar{x}_t = \frac{h_t}{1 - d^{\,t}}
 
-    The state has the names of ``hk.ExponentialMovingAverage``: ``hidden`` is :math:`h_t`,
+    The state uses the names of ``hk.ExponentialMovingAverage``: ``hidden`` is :math:`h_t`,
     ``average`` is :math:`\bar{x}_t`, ``counter`` is :math:`t`. The denominator is computed as
-    ``-expm1(t * log(d))``, which keeps its digits where :math:`d^{\,t}` is close to one, and
-    in float32 at least, also for a bfloat16 ``value``.
+    ``-expm1(t * log(d))``, which stays accurate where :math:`d^{\,t}` is close to one.
+
+    State and computation are float32 at least: bfloat16 would round most of :math:`(1 - d)\,x_t`
+    away. In half precision Haiku's state is half too. Both load here and in Haiku, and a state
+    keeps the dtype that it came with; convert one to float32 for its precision.
 
     Args:
       decay_rate: the weight :math:`d` of the past, in [0, 1).
       zero_debias: whether to divide by :math:`1 - d^{\,t}`; without it the average is
         :math:`h_t`.
-      warmup_length: for so many calls the average is the last value, and only then the past
-        begins to count; ``counter`` starts at minus this number. Needs ``zero_debias=False``.
+      warmup_length: for this many calls the average is the last value, and only then does the past
+        begin to count; ``counter`` starts at minus this number. Needs ``zero_debias=False``.
       name: the module's name.
 
     Raises:
-      ModuleRangeError: ``decay_rate`` is outside [0, 1), or ``warmup_length`` negative.
-      ModuleArgumentError: there are both a warm-up and the correction.
+      ArgumentError: ``decay_rate`` is outside [0, 1), ``warmup_length`` is negative, or there are
+        both a warm-up and the correction.
 
     Example:
       >>> import haiku as hk, jax.numpy as jnp
@@ -96,25 +109,28 @@ class ExponentialMovingAverage(hk.Module):
         name: str | None = None,
     ) -> None:
         super().__init__(name=name)
-        _expect(0.0 <= decay_rate < 1.0, "decay_rate", decay_rate, "[0, 1)", 0.99)
-        _expect(warmup_length >= 0, "warmup_length", warmup_length, "[0, ∞)", 0)
-        if zero_debias and warmup_length:
-            raise ModuleArgumentError(
-                name="ExponentialMovingAverage",
-                given="warmup_length",
-                against="zero_debias=True",
-            )
+        expect(0.0 <= decay_rate < 1.0, "decay_rate", decay_rate, _("in [0, 1)"), "0.99", _WEIGHTS)
+        expect(warmup_length >= 0, "warmup_length", warmup_length, _("0 or more"), "0", _WARMUP)
+        expect(
+            not (zero_debias and warmup_length),
+            "warmup_length",
+            warmup_length,
+            _("0 with zero_debias=True"),
+            f"{warmup_length}, zero_debias=False",
+            _CORRECTION,
+        )
         self.decay_rate = decay_rate
         self.zero_debias = zero_debias
         self.warmup_length = warmup_length
 
     def initialize(self, shape: Sequence[int], dtype: Any = jnp.float32) -> None:
-        """Let the average be zeros until there is a first value.
+        """Set the average to zeros until there is a first value.
 
         Args:
           shape: the shape of the values to come.
           dtype: their dtype.
         """
+        dtype = np.promote_types(dtype, jnp.float32)
         hk.get_state("hidden", shape, dtype, init=jnp.zeros)
         hk.get_state("average", shape, dtype, init=jnp.zeros)
 
@@ -123,51 +139,94 @@ class ExponentialMovingAverage(hk.Module):
 
         Args:
           value: the next value, of any shape and a floating dtype.
-          update_stats: whether the state keeps the value; False only tells what the average
+          update_stats: whether the state keeps the value; False only computes what the average
             would be.
 
         Returns:
           The average so far, with the shape and dtype of ``value``.
+
+        Raises:
+          ArgumentError: the dtype is not floating, or earlier values had another shape.
+          DeviceStackedError: the state is that of all devices.
         """
         value = jnp.asarray(value)
-        counter = hk.get_state("counter", (), jnp.int32, init=self._first_count) + 1
-        hidden = hk.get_state("hidden", value.shape, value.dtype, init=jnp.zeros)
+        first_count = hk.initializers.Constant(-self.warmup_length)
+        counter = hk.get_state("counter", (), jnp.int32, init=first_count) + 1
+        before = hk.get_state("hidden", value.shape, _state_dtype(value), init=jnp.zeros)
+        _expect_shape(self, "hidden", before, value)
 
         dtype = np.promote_types(value.dtype, jnp.float32)
         rate = np.asarray(self.decay_rate, dtype)
         decay = jnp.where(counter > 0, rate, np.zeros_like(rate)) if self.warmup_length else rate
-        average: Any = decay * hidden.astype(dtype) + (1 - decay) * value.astype(dtype)
-        hidden = average.astype(value.dtype)
-        if self.zero_debias:
-            log_decay = math.log(rate) if rate > 0 else -math.inf
-            average = average / -jnp.expm1(counter.astype(dtype) * np.asarray(log_decay, dtype))
-        average = average.astype(value.dtype)
+        hidden: Any = decay * before.astype(dtype) + (1 - decay) * value.astype(dtype)
+        average = hidden
+        if self.zero_debias and rate > 0:  # at 0 the denominator is 1, and log(d) infinite
+            log_decay = np.asarray(math.log(rate), dtype)
+            average = hidden / -jnp.expm1(counter.astype(dtype) * log_decay)
 
         if update_stats:
             hk.set_state("counter", counter)
-            hk.set_state("hidden", hidden)
-            hk.set_state("average", average)
-        return average
+            hk.set_state("hidden", hidden.astype(before.dtype))
+            hk.set_state("average", average.astype(before.dtype))
+        return average.astype(value.dtype)
 
     @property
     def average(self) -> jax.Array:
         """The average so far, without a new value."""
         try:
             return hk.get_state("average")
+        except HaikuStateError:
+            raise
         except ValueError as error:
             path = f"state[{self.module_name!r}]['average']"
-            raise UninitializedStateError(path=path) from error
-
-    def _first_count(self, shape: Sequence[int], dtype: Any) -> jax.Array:
-        return jnp.full(shape, -self.warmup_length, dtype)
+            raise uninitialized_average(path, hk.running_init()) from error
 
 
-def _expect(holds: bool, argument: str, value: float, valid: str, fitting: float) -> None:
+def _state_dtype(value: jax.Array) -> Any:
+    """Return the dtype to keep an average in: at least float32."""
+    expect_floating("value", value)
+    return np.promote_types(value.dtype, jnp.float32)
+
+
+def _expect_shape(module: hk.Module, name: str, state: jax.Array, value: jax.Array) -> None:
+    if state.shape != value.shape:
+        raise shape_error(f"state[{module.module_name!r}][{name!r}]", state.shape, value.shape)
+
+
+# why an argument must be in its range
+_WEIGHTS = _(
+    "the past has the weight decay_rate and the new value 1 - decay_rate: the first must not be "
+    "negative, and the second must be positive"
+)
+_WARMUP = _("it is the number of calls before the past begins to count")
+_CORRECTION = _(
+    "zero_debias corrects for a start at zero, but a warm-up starts at the first values themselves"
+)
+
+
+def expect_floating(argument: str, value: jax.Array) -> None:
+    """Raise an error if an array holds anything but real numbers of a floating dtype."""
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        raise ArgumentError(
+            argument=argument,
+            value=describe(value),
+            expected=_("an array of a floating dtype"),
+            wrong=f"module({argument}, …)",
+            right=f"module({argument}.astype(jnp.float32), …)",
+            why=_("a mean of integers is not an integer: it would be rounded"),
+            more="api/modules",
+        )
+
+
+def expect(holds: bool, argument: str, value: Any, expected: str, fitting: str, why: str) -> None:
+    """Raise an error if a number that a module was constructed with is out of its range."""
     if not holds:
-        raise ModuleRangeError(
-            module="ExponentialMovingAverage",
+        raise ArgumentError(
             argument=argument,
             value=value,
-            range=valid,
-            fitting=fitting,
+            expected=expected,
+            wrong=f"{argument}={value}",
+            right=f"{argument}={fitting}",
+            why=why,
+            more="api/modules",
         )

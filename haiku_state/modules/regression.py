@@ -8,7 +8,7 @@ from haiku_state.modules.batch_norm import BatchNorm
 
 
 class LinearRegression(hk.Module):
-    r"""Predict one number per row, optionally from inputs brought to zero mean and unit spread.
+    r"""Predict one number per row, optionally from inputs scaled to zero mean and unit variance.
 
     .. math:: \hat{y}_i = \sum_j w_j\,x_{ij} + b
 
@@ -53,7 +53,7 @@ class LinearRegression(hk.Module):
           is_training: a Python bool, as in :class:`BatchNorm`.
 
         Returns:
-          The predictions, shape (rows,), in the unit of the targets.
+          The predictions, shape (rows,), in the units of the targets.
         """
         if self.normalize_inputs:
             norm = BatchNorm(

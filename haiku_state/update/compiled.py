@@ -1,41 +1,42 @@
-"""A compiled update step that counts its traces, and the ways to run it on one device."""
+"""What all runners of an update step share: it is compiled once, and counts its traces."""
 
+import contextlib
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from haiku_state.diagnosis import named_buffers
-from haiku_state.errors import HaikuStateError
-from haiku_state.typing import Batch, Metrics, UpdateFn
+from haiku_state.errors import HaikuStateError, LeadingAxisError
+from haiku_state.errors.describe import leaves_by_path
+from haiku_state.errors.diagnosis import named_error
+from haiku_state.typing import Batch, Metrics
 
 T = TypeVar("T")
-Explain = Callable[[Any, Any], HaikuStateError | None]
-
-
-class _WeaklyTyped(Exception):  # noqa: N818  # a signal, not an error
-    """What the trace met has a weak type: the call must begin again with arrays."""
+Explain = Callable[..., HaikuStateError | None]
 
 
 class CompiledUpdate(Generic[T]):
-    """An update step as :func:`jit_update` and its like return it: it consumes its train state.
+    """The update step that :func:`.jit_update` and the like return: it consumes its train state.
 
-    A Python number in the train state or in the batch becomes an array of the dtype that stood in
-    its place before, so that a new learning rate does not compile the step again.
+    Args:
+      update: the update step, a pure function of a train state and a batch.
+      transform: ``jax.jit``, ``jax.pmap`` or another transformation that compiles it.
+      explain: called with ``train_state=`` and ``batch=`` after JAX has refused them; returns the
+        named error, or None if it does not know the reason.
 
     Example:
       >>> import jax.numpy as jnp
       >>> from haiku_state import jit_update
-      >>> def scale(total, batch, *, axis_name=None):
-      ...     return total * batch["factor"], {}
-      >>> run = jit_update(scale)
-      >>> total = jnp.float32(3)
-      >>> for factor in (1.0, jnp.float32(2.0), 10):
-      ...     total, metrics = run(total, {"factor": factor})
+      >>> def add(total, batch, *, axis_name=None):
+      ...     return total + batch["x"].sum(), {}
+      >>> run = jit_update(add)
+      >>> total = jnp.float32(1)
+      >>> for rows in (3, 3, 2):
+      ...     total, metrics = run(total, {"x": jnp.ones(rows)})
       >>> print(total, run.trace_count)
-      60.0 1
+      9.0 2
 
     References:
       JAX's documentation, `Key concepts
@@ -43,30 +44,24 @@ class CompiledUpdate(Generic[T]):
     """
 
     trace_count: int
-    """How often JAX has traced, and so compiled, the step."""
+    """How often JAX has traced, and therefore compiled, the step."""
 
     def __init__(
         self,
         update: Callable[..., Any],
         transform: Callable[[Callable[..., Any]], Any],
-        explain: Explain | None = None,
+        explain: Explain = lambda **trees: None,
     ) -> None:
         functools.update_wrapper(self, update)
         self.trace_count = 0
-        self._dtypes: dict[Any, list[Any]] = {}
-        self._numbers = False  # whether Python numbers have been met
         self._explain = explain
 
         def traced(train_state: Any, batch: Any) -> Any:
-            leaves, structure = jax.tree.flatten((train_state, batch))
-            if any(getattr(leaf, "weak_type", False) for leaf in leaves):
-                raise _WeaklyTyped
-            self._dtypes[structure] = [jnp.result_type(leaf) for leaf in leaves]
             self.trace_count += 1
             return update(train_state, batch)
 
         self._compiled: Any = transform(functools.wraps(update)(traced))
-        self._run = named_buffers(self._compiled)
+        self._run = self._compiled
 
     def __call__(self, train_state: T, batch: Batch, /) -> tuple[T, Metrics]:
         """Take one step.
@@ -78,22 +73,9 @@ class CompiledUpdate(Generic[T]):
         Returns:
           The new train state, and the metrics.
         """
-        return self._call(self._run, train_state, batch)
-
-    def _call(self, run: Callable[..., Any], train_state: Any, batch: Any) -> Any:
-        try:
-            if self._numbers:
-                return run(*self._as_arrays(train_state, batch))
-            return run(train_state, batch)
-        except _WeaklyTyped:
-            self._numbers = True
-            return run(*self._as_arrays(train_state, batch))
-        except HaikuStateError:
-            raise
-        except (TypeError, ValueError, IndexError) as error:
-            if self._explain and (named := self._explain(train_state, batch)):
-                raise named from error
-            raise
+        with self._named(train_state, batch):
+            result: tuple[T, Metrics] = self._run(train_state, batch)
+        return result
 
     def lower(self, train_state: T, batch: Batch, /) -> Any:
         """Lower to a program for these arguments without running it, to look at it.
@@ -103,66 +85,57 @@ class CompiledUpdate(Generic[T]):
           batch: a batch, or its shapes and dtypes.
 
         Returns:
-          JAX's ``Lowered``; ``.compile().memory_analysis()`` says what the step needs, in bytes.
+          JAX's ``Lowered``; ``.compile().memory_analysis()`` tells the memory of the step, in
+          bytes.
         """
-        return self._compiled.lower(train_state, batch)
+        with self._named(train_state, batch):
+            return self._compiled.lower(train_state, batch)
 
-    def _as_arrays(self, train_state: Any, batch: Any) -> Any:
-        leaves, structure = jax.tree.flatten((train_state, batch))
-        known = self._dtypes.get(structure) or [None] * len(leaves)
-        return jax.tree.unflatten(structure, map(_as_array, leaves, known))
-
-
-def _as_array(leaf: Any, known: Any) -> Any:
-    if type(leaf) not in (int, float, complex) and not getattr(leaf, "weak_type", False):
-        return leaf
-    own = jnp.result_type(leaf)
-    # an int may stand for a float, but a float must not be cut to an int
-    fits = known is not None and not jnp.issubdtype(known, jax.dtypes.prng_key)
-    fits = fits and _rank(own) <= _rank(known)
-    return jnp.asarray(leaf, known if fits else own)
+    @contextlib.contextmanager
+    def _named(self, train_state: T, batch: Batch) -> Iterator[None]:
+        try:
+            yield
+        except HaikuStateError:
+            raise
+        except (RuntimeError, TypeError, ValueError, IndexError) as error:
+            trees = {"train_state": train_state, "batch": batch}
+            if named := named_error(error, **trees) or self._explain(**trees):
+                raise named from error
+            raise
 
 
-def _rank(dtype: Any) -> int:
-    kinds = (jnp.integer, jnp.floating, jnp.complexfloating)
-    return next((i for i, kind in enumerate(kinds) if jnp.issubdtype(dtype, kind)), -1)
+def donating_jit(function: Callable[..., Any], **shardings: Any) -> Any:
+    """Compile a function of ``(train_state, batch)`` that consumes its train state."""
+    # Training writes an average and never reads it. If the average were left out of the program,
+    # its memory would not be reused, and other leaves would be copied into each other's memory.
+    return jax.jit(function, donate_argnums=0, keep_unused=True, **shardings)
 
 
-def jit_update(update: UpdateFn) -> CompiledUpdate[Any]:
-    """Compile an update step for one device.
-
-    The train state is donated: its buffers are reused for the new one, and the old one can no
-    longer be read.
+def explain_leading_axis(
+    advice: dict[str, str], wrong: str, why: str, more: str, length: int | None = None
+) -> Explain:
+    """Return a function that finds the first leaf whose leading axis has the wrong length.
 
     Args:
-      update: what :func:`make_update` gave.
+      advice: the name of each tree whose leaves have the axis, and the line that makes it.
+      wrong: the call that failed.
+      why: what the leading axis is for.
+      more: the page to read more on.
+      length: the right length; by default the greatest, which the other leaves lack.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``, compiled once per batch shape, as
-      ``run.trace_count`` shows.
-
-    Raises:
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
-      SharedBufferError: at a call, if two leaves of the train state are one array.
-
-    Example:
-      >>> import jax.numpy as jnp
-      >>> from haiku_state import jit_update
-      >>> def add(total, batch, *, axis_name=None):
-      ...     return total + batch["x"].sum(), {}
-      >>> total, metrics = jit_update(add)(jnp.float32(1), {"x": jnp.ones(3)})
-      >>> print(total)
-      4.0
-
-    References:
-      JAX's documentation, `Buffer donation
-      <https://docs.jax.dev/en/latest/buffer_donation.html>`__.
+      A function of the trees by name, such as :class:`CompiledUpdate` calls to explain an error.
     """
-    return CompiledUpdate(update, donating_jit)
 
+    def explain(**trees: Any) -> HaikuStateError | None:
+        leaves = leaves_by_path(**{name: trees[name] for name in advice})
+        shapes = {path: jnp.shape(leaf) for path, leaf in leaves.items()}
+        expected = length or max((shape[0] for shape in shapes.values() if shape), default=1)
+        for path, shape in shapes.items():
+            if shape[:1] != (expected,):
+                right = next(line for name, line in advice.items() if path.startswith(name))
+                values = {"path": path, "shape": shape, "length": expected}
+                return LeadingAxisError(**values, wrong=wrong, right=right, why=why, more=more)
+        return None
 
-def donating_jit(function: Callable[..., Any]) -> Any:
-    """Compile a function of ``(train_state, batch)`` that consumes its train state."""
-    # Training writes an average and never reads it. Were it left out of the program, its memory
-    # would not be reused, and that of the other leaves would go to their neighbors, by copies.
-    return jax.jit(function, donate_argnums=0, keep_unused=True)
+    return explain

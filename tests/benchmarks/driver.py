@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks import limits, report
 from benchmarks.contenders import CONTENDERS
-from benchmarks.groups import GROUPS, IMPORTS, Options
+from benchmarks.groups import COLD, GROUPS, IMPORTS, Options
 from benchmarks.problem import SIZES
 from rich.console import Console
 
@@ -65,7 +65,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--seconds", type=float, help="how long one repeat of the baseline takes, about")
     add("--sizes", nargs="+", choices=SIZES, default=list(SIZES), help="batch x width")
     add("--devices", nargs="+", type=int, help="how many, in the group devices")
-    add("--contenders", nargs="+", choices=[*CONTENDERS, *IMPORTS], help="only these")
+    add("--contenders", nargs="+", choices=[*CONTENDERS, *IMPORTS, *COLD], help="only these")
     add("--quick", action="store_true", help="a smoke run: few and short repeats")
     add("--check", action="store_true", help="exit code 1 if a limit fails")
     add("--out", type=Path, default=Path("build/bench/benchmarks.json"), help="the JSON file")

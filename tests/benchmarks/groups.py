@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from benchmarks.problem import SIZES
-from benchmarks.processes import Worker, seconds_to_import, started
+from benchmarks.processes import Worker, seconds_of_program, seconds_to_import, started
 from benchmarks.ratios import interleave, paired, summary
 
 Result = dict[str, Any]
@@ -44,6 +44,7 @@ ONE_DEVICE = [
     "shard_map_update",
 ]
 MANY_DEVICES = ONE_DEVICE[3:]
+COLD = ["by_hand", "haiku_state"]
 IMPORTS = ["jax, haiku", "jax", "jax, haiku, optax", "haiku_state"]
 
 
@@ -93,12 +94,26 @@ def imports(options: Options) -> Iterator[Result]:
     yield result("import", "", names[0], {name: entry(seconds[name], 1) for name in names})
 
 
+def cold(options: Options) -> Iterator[Result]:
+    """A whole program in a fresh process, from its start to the end of its first step."""
+    names = [name for name in COLD if _wanted(name, options)]
+    losses = {name: seconds_of_program(name)[1] for name in names}  # writes the bytecode
+    seconds = interleave(
+        {name: lambda name=name: seconds_of_program(name)[0] for name in names},
+        options.rounds,
+        lambda: options.done("cold"),
+    )
+    entries = {name: entry(seconds[name], 1, losses[name]) for name in names}
+    yield result("cold", "", names[0], entries)
+
+
 GROUPS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "steps": steps,
     "ways": ways,
     "devices": devices,
     "batch_norm": batch_norm,
     "import": imports,
+    "cold": cold,
 }
 
 

@@ -27,6 +27,7 @@ LIMITS = [
     Limit("steps", "equinox", "jit_update", SMALL, at_least=2.0),
     Limit("batch_norm", "hs.BatchNorm", "hk.BatchNorm", EVERY, at_most=1.05),
     Limit("import", "haiku_state", "jax, haiku", ("",), at_most=1.10),
+    Limit("cold", "haiku_state", "by_hand", ("",), at_most=1.15),
 ]
 
 

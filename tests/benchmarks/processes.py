@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -106,8 +107,23 @@ def seconds_to_import(modules: str) -> float:
         f"import {modules}\n"
         "print(time.perf_counter() - start)"
     )
+    return float(_output("-c", code))
+
+
+def seconds_of_program(name: str) -> tuple[float, float]:
+    """Run a program of ``cold.py`` in a fresh process.
+
+    Returns:
+      The time from its start to its end, and the loss that it has printed.
+    """
+    start = time.perf_counter()
+    loss = float(_output("-m", "benchmarks.cold", name))
+    return time.perf_counter() - start, loss
+
+
+def _output(*arguments: str) -> str:
     result = subprocess.run(
-        [sys.executable, "-c", code],
+        [sys.executable, *arguments],
         capture_output=True,
         text=True,
         cwd=FOLDER,
@@ -115,5 +131,5 @@ def seconds_to_import(modules: str) -> float:
         check=False,
     )
     if result.returncode:
-        raise WorkerError(f"import {modules} has failed:\n{result.stderr[-3000:]}")
-    return float(result.stdout)
+        raise WorkerError(f"{' '.join(arguments)} has failed:\n{result.stderr[-3000:]}")
+    return result.stdout

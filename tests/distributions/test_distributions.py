@@ -46,7 +46,8 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(built):
     }
     found = contents(built("whl"))
     assert {name: found[name] for name in found if ".dist-info/" not in name} == expected
-    for name in ("py.typed", "compat.json", "locale/zh_CN/LC_MESSAGES/haiku_state.mo"):
+    catalog = "locale/zh_CN/LC_MESSAGES/haiku_state.mo"
+    for name in ("py.typed", "commands/doctor/sets.json", catalog):
         assert f"haiku_state/{name}" in expected
 
 
@@ -113,6 +114,15 @@ def test_the_examples_run_in_another_folder(readme, language, empty_environment,
 def test_the_doctor_finds_a_measured_set(language, empty_environment, tmp_path):
     ran = run(empty_environment, "-m", "haiku_state", "doctor", folder=tmp_path, language=language)
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_there_is_a_command(empty_environment, tmp_path):
+    [command] = empty_environment.parent.glob("haiku-state*")
+    ran = subprocess.run(
+        [command, "train", "--loud"], cwd=tmp_path, capture_output=True, encoding="utf-8"
+    )
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr == "haiku_state: error: unrecognized arguments: --loud\n"
 
 
 def test_a_command_that_needs_an_extra_says_which(empty_environment, tmp_path):

@@ -1,8 +1,8 @@
 """Puts the reports of the factors together: ``build/compat.json``, or what it lacks.
 
 ``tox run -m matrix`` runs it last. With ``--publish`` it also renews what is committed of it, if it
-is complete: ``haiku_state/compat.json``, which the page on compatibility and the doctor read, and a
-line in both READMEs.
+is complete: ``docs/reference/compat.json``, which the page on compatibility shows, the pins that
+the doctor advises, and a line in both READMEs.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from measured_tree import ROOT, tree_hash
+from measured_tree import ROOT, set_hash, tree_hash
 from packaging.requirements import Requirement
 from packaging.version import Version
 
@@ -26,7 +26,8 @@ from lessons.compare import differences, outcomes, stale
 from lessons.exemptions import EXEMPTIONS
 
 REPORTS = ROOT / "build/compat"
-PUBLISHED = ROOT / "haiku_state/compat.json"
+PUBLISHED = ROOT / "docs/reference/compat.json"
+ADVISED = ROOT / "haiku_state/commands/doctor/sets.json"
 # what the doctor advises, if the set has it; the rest of a set follows from these
 PINS = ("jax", "jaxlib", "dm-haiku", "optax", "numpy", "scipy", "ml-dtypes", "chex")
 PINS += ("orbax-checkpoint", "flax", "equinox")
@@ -34,10 +35,15 @@ PINS += ("orbax-checkpoint", "flax", "equinox")
 SITE = "0.10"
 LESSONS = ("0.4.30", "0.7", SITE, "0.12")
 LINES = {
-    "README.md": "Measured on {date}: JAX {oldest} to {newest} in {sets} sets of versions, "
-    "on Python {pythons}; {passed} tests passed, {failed} failed.",
-    "README.zh-CN.md": "{date} 实测：JAX {oldest} 至 {newest}，共 {sets} 套版本，"
-    "Python {pythons}；测试通过 {passed} 项，失败 {failed} 项。",
+    "README.md": "Measured on {date}, version {version}, {tree}: JAX {oldest} to {newest} in "
+    "{sets} sets of versions, on Python {pythons}; {passed} tests passed, {failed} failed.",
+    "README.zh-CN.md": "{date} 实测，版本 {version}，{tree}：JAX {oldest} 至 {newest}，共 {sets} "
+    "套版本，Python {pythons}；测试通过 {passed} 项，失败 {failed} 项。",
+}
+# what is said of the hash of package and tests, and of a copy from before there was one
+TREES = {
+    "README.md": ("package and tests `{}`", "an earlier state of package and tests"),
+    "README.zh-CN.md": ("本包及其测试 `{}`", "本包及其测试为较早的状态"),
 }
 BEGIN, END = "<!-- compat -->", "<!-- /compat -->"
 
@@ -87,7 +93,7 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
       The whole matrix; its ``lacks`` has a line for each thing that is missing or wrong.
     """
     matrix: dict[str, Any] = {"date": date.today().isoformat(), "seconds": 0.0}
-    matrix |= {"sets": {}, "lacks": []}
+    matrix |= {"version": None, "tree": tree_hash(root), "sets": {}, "lacks": []}
     lacks = matrix["lacks"]
     for name in sets(root):
         try:
@@ -97,7 +103,8 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
             lacks.append(f"jax{name}: no {Path(error.filename).name}; it needs Python {wanted}")
             continue
         lacks += [f"jax{name}: {complaint}" for complaint in complaints(name, row, root)]
-        del row["tree"]
+        del row["tree"], row["set"]
+        matrix["version"] = row.pop("version")  # that of the tree, so the same in all reports
         matrix["sets"][name] = row
         matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
     lacks += compare_lessons(matrix["sets"])
@@ -142,8 +149,8 @@ def compare_lessons(rows: dict[str, Any]) -> list[str]:
 def complaints(name: str, row: dict[str, Any], root: Path) -> list[str]:
     """Say why a factor does not count."""
     found = []
-    if row["tree"] != tree_hash(name, root):
-        found.append("its report is of another state of the package or the set; run it again")
+    if (row["tree"], row["set"]) != (tree_hash(root), set_hash(name, root)):
+        found.append("its report is of another state of package, tests or set; run it again")
     minor = ".".join(row["python"].split(".")[:2])
     if minor not in row["pins"]:
         return [*found, f"it ran on Python {minor}, which tox.ini does not name for it"]
@@ -163,8 +170,11 @@ def line(matrix: dict[str, Any], readme: str) -> str:
     """Give the line of a README that says what was measured."""
     rows = list(matrix["sets"].values())
     measured_on = sorted({".".join(row["python"].split(".")[:2]) for row in rows}, key=Version)
+    known, unknown = TREES[readme]
     return LINES[readme].format(
         date=matrix["date"],
+        version=matrix["version"],
+        tree=known.format(matrix["tree"]) if matrix["tree"] else unknown,
         oldest=rows[0]["versions"]["jax"],
         newest=rows[-1]["versions"]["jax"],
         sets=len(rows),
@@ -174,10 +184,20 @@ def line(matrix: dict[str, Any], readme: str) -> str:
     )
 
 
+def advised(matrix: dict[str, Any]) -> str:
+    """Return the pins of each set for each Python as JSON, one line for each Python."""
+    rows = []
+    for name, row in matrix["sets"].items():
+        lines = [f'  "{python}": {json.dumps(pins)}' for python, pins in row["pins"].items()]
+        rows.append(f' "{name}": {{\n' + ",\n".join(lines) + "\n }")
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
 def publish(matrix: dict[str, Any], root: Path = ROOT) -> None:
-    """Write the committed copy, and the line of both READMEs."""
+    """Write the committed copy, what the doctor reads of it, and the line of both READMEs."""
     target = root / PUBLISHED.relative_to(ROOT)
     target.write_text(json.dumps(matrix, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (root / ADVISED.relative_to(ROOT)).write_text(advised(matrix), encoding="utf-8")
     for readme in LINES:
         text = (root / readme).read_text(encoding="utf-8")
         before, rest = text.split(BEGIN)

@@ -1,21 +1,30 @@
-"""Names the state of what a report is of: the package, and the set of versions."""
+"""Names the state of what a report is of: the package with its tests, and the set of versions."""
 
 import hashlib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLISHED = {"haiku_state/compat.json"}  # what the matrix itself writes
+PUBLISHED = {"haiku_state/commands/doctor/sets.json"}  # what the matrix itself writes
 
 
-def tree_hash(name: str, root: Path = ROOT) -> str:
-    """Hash the names and contents of the package's files, and those of one set."""
-    digest = hashlib.sha256()
-    measured = (root / "haiku_state", root / f"conf/constraints/jax-{name}.txt")
-    for file in sorted(file for part in measured for file in files(part)):
+def tree_hash(root: Path = ROOT) -> str:
+    """Hash the names and contents of all files of the package and of its tests."""
+    return digest(root, "haiku_state", "tests")
+
+
+def set_hash(name: str, root: Path = ROOT) -> str:
+    """Hash the pins of one set."""
+    return digest(root, f"conf/constraints/jax-{name}.txt")
+
+
+def digest(root: Path, *parts: str) -> str:
+    """Hash files and folders, without what the matrix itself publishes."""
+    found = hashlib.sha256()
+    for file in sorted(file for part in parts for file in files(root / part)):
         relative = file.relative_to(root).as_posix()
         if relative not in PUBLISHED:
-            digest.update(relative.encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()[:16]
+            found.update(relative.encode() + b"\0" + file.read_bytes())
+    return found.hexdigest()[:16]
 
 
 def files(path: Path) -> list[Path]:

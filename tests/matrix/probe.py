@@ -12,7 +12,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from measured_tree import tree_hash
+from measured_tree import set_hash, tree_hash
 
 LIBRARIES = (
     "jax", "jaxlib", "dm-haiku", "optax", "numpy", "scipy", "ml-dtypes", "chex", "jmp",
@@ -81,7 +81,9 @@ def report(name: str) -> dict[str, object]:
     """Give all that is known of the environment of a set before its tests run."""
     versions = {name: installed(name) for name in LIBRARIES}
     return {
-        "tree": tree_hash(name),
+        "tree": tree_hash(),
+        "set": set_hash(name),
+        "version": installed("haiku-state"),
         "started": time.time(),
         "python": platform.python_version(),
         "versions": {name: found for name, found in versions.items() if found},

@@ -9,7 +9,7 @@ import oracles
 import pytest
 
 import haiku_state as hs
-from haiku_state.errors import ModuleArgumentError, UnboundAxisError
+from haiku_state.errors import ArgumentError, UnboundAxisError
 
 # arguments, shape of the inputs, axes that are averaged
 LAYOUTS = {
@@ -182,12 +182,35 @@ def test_half_precision_keeps_its_dtype_and_computes_in_float32(dtype, standard_
         x = inputs_of((64, 3), 3, dtype)
         output, after = pair_of(hs.BatchNorm).apply(params, state, None, x, True)
         quiet, _ = pair_of(hs.BatchNorm).apply(params, state, None, x, False)
-    assert describe((params, after)) == describe(trained(pair_of(hk.BatchNorm), (64, 3), 1, dtype))
+    their_params, their_state = trained(pair_of(hk.BatchNorm), (64, 3), 1, dtype)
+    assert describe(params) == describe(their_params)
+    wide = jax.tree.map(lambda s: s.astype(jnp.float32) if s.ndim else s, their_state)
+    assert describe(after) == describe(wide)
     assert output.dtype == quiet.dtype == dtype
     x = np.asarray(x, np.float64)
     expected, _, _ = oracles.batch_norm(x, (0,), **affine(params))
     resolution = float(jnp.finfo(dtype).eps)
     np.testing.assert_allclose(np.float64(output), expected, rtol=resolution, atol=resolution)
+
+
+def test_a_half_precision_checkpoint_moves_between_haiku_and_here(standard_promotion):
+    half, x = jnp.bfloat16, inputs_of((64, 3), 9, jnp.bfloat16)
+    made = {norm: trained(pair_of(norm.BatchNorm), (64, 3), dtype=half) for norm in (hs, hk)}
+    for maker, user in ((hk, hs), (hs, hk)):
+        params, state = made[maker]
+        outputs = {}
+        for norm in (maker, user):
+            apply = hs.pure_pair(
+                lambda x, is_training, norm=norm: norm.BatchNorm(
+                    True, True, 0.9, name="batch_norm"
+                )(x, is_training)
+            ).apply  # which checks the state
+            outputs[norm], _ = apply(params, state, None, x, is_training=False)
+            _, after = apply(params, state, None, x, is_training=True)
+            assert describe(after) == describe(state)
+        np.testing.assert_allclose(
+            np.float64(outputs[hs]), np.float64(outputs[hk]), rtol=0.03, atol=0.03
+        )
 
 
 def test_a_policy_of_half_precision_does_not_round_the_mean_before_the_variance():
@@ -225,6 +248,20 @@ def test_the_output_has_unit_spread_at_any_mean_and_haikus_has_not(mean, rows):
         assert np.abs(theirs - 1).max() > 1e-3
     else:
         assert np.isnan(theirs).any()
+
+
+@pytest.mark.parametrize(("mean", "rows"), [(1e5, 24140), (1e3, 24140), (0.1, 257)])
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_the_output_is_off_by_what_the_rounding_of_the_mean_explains(mean, rows, spread):
+    x = np.random.default_rng(0).normal(mean, spread, (rows, 1)).astype(np.float32)
+    pair = pair_of(hs.BatchNorm, create_scale=False, create_offset=False)
+    state = jax.eval_shape(lambda: pair.init(None, jnp.ones((2, 1)), True)[1])
+    state = jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), state)
+    output, _ = pair.apply({}, state, None, jnp.asarray(x), True)
+    expected, _, var = oracles.batch_norm(x, (0,))
+    limit = 4e-7 * mean / np.sqrt(var + 1e-5) + 1e-6 * np.abs(expected)
+    assert (np.abs(output - expected) <= limit).all()
+    assert np.abs(output).max() < 1 or spread
 
 
 GROUPS = {
@@ -274,42 +311,51 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
     with pytest.raises(UnboundAxisError) as caught:
         pair.apply(params, state, None, x, True)
     assert str(caught.value) == (
-        "a mean over the axis 'devices' was asked for where that axis is not bound.\n"
-        "  wrong: jax.jit(apply)(params, state, rng, inputs)\n"
-        "  right: jax.pmap(apply, axis_name='devices')(…)\n"
-        "  why:   cross_replica_axis names an axis that only pmap, vmap or shard_map can bind; "
-        "on one device leave it None: names and shapes are the same\n"
-        "  more:  docs/update/pmapped_update.md"
+        "a mean over the axis 'devices' was requested, but that axis is not bound here.\n"
+        "  wrong: apply(params, state, rng, inputs)\n"
+        "  right: jax.pmap(apply, axis_name='devices')(params, state, rng, inputs)\n"
+        "  why:   pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; "
+        "on one device leave cross_replica_axis None: names and shapes are the same\n"
+        "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(UnboundAxisError, match=r"^a mean over the axis 'devices'"):
         jax.jit(lambda x: pair.apply(params, state, None, x, True))(x)
 
 
+# arguments, at the call; the value as it is shown, the setting against it, and the one it needs
 CONTRADICTIONS = {
-    "scale_init": ({"create_scale": False, "scale_init": jnp.ones}, (), "create_scale=False"),
-    "offset_init": ({"create_offset": False, "offset_init": jnp.ones}, (), "create_offset=False"),
+    "scale_init": (
+        {"create_scale": False, "scale_init": jnp.zeros},
+        (),
+        ("zeros", "create_scale=False", "create_scale=True"),
+    ),
+    "offset_init": (
+        {"create_offset": False, "offset_init": jnp.zeros},
+        (),
+        ("zeros", "create_offset=False", "create_offset=True"),
+    ),
     "cross_replica_axis_index_groups": (
         {"cross_replica_axis_index_groups": [[0, 1]]},
         (),
-        "cross_replica_axis=None",
+        ("[[0, 1]]", "cross_replica_axis=None", 'cross_replica_axis="devices"'),
     ),
-    "scale": ({}, (False, 1.0), "create_scale=True"),
-    "offset": ({}, (False, None, 1.0), "create_offset=True"),
+    "scale": ({}, (False, jnp.ones(3)), ("float32[3]", "create_scale=True", "create_scale=False")),
+    "offset": ({}, (False, None, 1.0), ("1.0", "create_offset=True", "create_offset=False")),
 }
 
 
 @pytest.mark.parametrize("given", CONTRADICTIONS)
 def test_arguments_that_contradict_each_other_are_refused(given):
-    arguments, at_call, against = CONTRADICTIONS[given]
-    with pytest.raises(ModuleArgumentError) as caught:
+    arguments, at_call, (shown, setting, needed) = CONTRADICTIONS[given]
+    with pytest.raises(ArgumentError) as caught:
         pair_of(hs.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)
+    end = f"…)(inputs, is_training, {given}={given})" if at_call else f"{given}={given}, …)"
     assert str(caught.value) == (
-        f"BatchNorm was given `{given}` together with `{against}`.\n"
-        f"  wrong: {given}=…, {against}\n"
-        f"  right: {against}\n"
-        "  why:   one of the two would be ignored without a word; leave it out, or change the "
-        "other\n"
-        "  more:  docs/api/modules.rst"
+        f"{given} is {shown}, but it must be None ({setting}).\n"
+        f"  wrong: BatchNorm({setting}, {end}\n"
+        f"  right: BatchNorm({needed}, {end}\n"
+        "  why:   one of the two would be silently ignored\n"
+        "  more:  en/api/modules.html"
     )
     with pytest.raises(ValueError, match=r"Cannot|must"):
         pair_of(hk.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)
@@ -318,3 +364,104 @@ def test_arguments_that_contradict_each_other_are_refused(given):
 def test_an_unknown_data_format_is_haikus_error():
     with pytest.raises(ValueError, match="channels_middle"):
         pair_of(hs.BatchNorm, data_format="channels_middle").init(None, inputs_of((4, 3)), True)
+
+
+FLOATING = (
+    "an array of a floating dtype",
+    "module(inputs, …)",
+    "module(inputs.astype(jnp.float32), …)",
+    "a mean of integers is not an integer: it would be rounded",
+)
+ONE_EXAMPLE = (
+    "an array of rank 2 or more",
+    "BatchNorm(…)(example, is_training)",
+    "BatchNorm(…)(jnp.stack(examples), is_training)",
+    "the mean of one example is the example itself: the output would be 0",
+)
+EPS = "the variance may be 0, and a negative sum has no root"
+FLAG = "Python takes anything for true or false: the string 'False' for true, None for false"
+
+
+def no_such_axis(axis):
+    return (
+        "axis (inputs: float32[4,3])",
+        axis,
+        "a tuple of one or more axes of the inputs",
+        f"BatchNorm(…, axis={axis})",
+        "BatchNorm(…, axis=(0,))",
+        "the mean and the variance are taken over these axes",
+    )
+
+
+def out_of_range(name, value, expected, right, why):
+    return name, value, expected, f"{name}={value}", f"{name}={right}", why
+
+
+ROWS = np.ones((4, 3), np.float32)
+# arguments of the module, the inputs, is_training; what the error says
+REFUSED = {
+    "int32": ({}, ROWS.astype(np.int32), True, ("inputs", "int32[4,3]", *FLOATING)),
+    "bool": ({}, ROWS > 0, True, ("inputs", "bool[4,3]", *FLOATING)),
+    "complex": ({}, ROWS.astype(np.complex64), True, ("inputs", "complex64[4,3]", *FLOATING)),
+    "scalar": ({}, ROWS[0, 0], True, ("inputs", "float32[]", *ONE_EXAMPLE)),
+    "one example": ({}, ROWS[0], True, ("inputs", "float32[3]", *ONE_EXAMPLE)),
+    "axis beyond": ({"axis": (2,)}, ROWS, True, no_such_axis((2,))),
+    "axis before": ({"axis": (0, -3)}, ROWS, True, no_such_axis((0, -3))),
+    "no axis": ({"axis": ()}, ROWS, True, no_such_axis(())),
+    "a number as axis": ({"axis": -2}, ROWS, True, no_such_axis(-2)),
+    "eps": ({"eps": -1e-5}, ROWS, True, out_of_range("eps", -1e-5, "0 or more", "1e-5", EPS)),
+    "eps NaN": (
+        {"eps": float("nan")},
+        ROWS,
+        True,
+        out_of_range("eps", "nan", "0 or more", "1e-5", EPS),
+    ),
+    "string": ({}, ROWS, "False", out_of_range("is_training", "'False'", "a bool", "True", FLAG)),
+    "None": ({}, ROWS, None, out_of_range("is_training", "None", "a bool", "True", FLAG)),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_it_cannot_normalize_is_refused(name):
+    arguments, x, is_training, (argument, value, expected, wrong, right, why) = REFUSED[name]
+    with pytest.raises(ArgumentError) as caught:
+        pair_of(hs.BatchNorm, **arguments).init(None, x, is_training)
+    assert str(caught.value) == (
+        f"{argument} is {value}, but it must be {expected}.\n"
+        f"  wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  en/api/modules.html"
+    )
+
+
+def test_an_axis_that_is_named_twice_counts_once():
+    x = inputs_of((6, 5, 3))
+    once, twice = (pair_of(hs.BatchNorm, axis=axis) for axis in [(0,), (0, -3)])
+    jax.tree.map(np.testing.assert_array_equal, once.init(None, x, True), twice.init(None, x, True))
+
+
+def test_a_device_axis_is_enough_for_one_example():
+    pair = pair_of(hs.BatchNorm, cross_replica_axis="rows")
+    x = inputs_of((16, 3))
+    params, state = pair.init(None, x[0], True)
+    output, _ = jax.vmap(lambda row: pair.apply(params, state, None, row, True), axis_name="rows")(
+        x
+    )
+    expected, _, _ = oracles.batch_norm(x, (0,))
+    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_a_state_of_another_number_of_channels_is_refused(is_training):
+    pair = pair_of(hs.BatchNorm, create_scale=False, create_offset=False)
+    # one channel would silently broadcast
+    _, state = pair.init(None, inputs_of((4, 1)), True)
+    with pytest.raises(ArgumentError) as caught:
+        pair.apply({}, state, None, inputs_of((4, 3)), is_training)
+    name = "hidden" if is_training else "average"
+    assert str(caught.value) == (
+        f"state['batch_norm/~/mean_ema']['{name}'] is (1, 1), but it must be (1, 3).\n"
+        "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
+        "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
+        "  why:   init fixes all shapes by the features of its inputs and the arguments of the "
+        "module: at apply, both must be the same\n"
+        "  more:  en/haiku/pure_pair.html"
+    )

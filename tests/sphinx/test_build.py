@@ -1,8 +1,7 @@
 """What a second build may keep of the first: everything, unless more than prose has changed."""
 
-import pytest
-
 import build
+import pytest
 
 PAGE = "docs/state/pytrees.md"
 CATALOG = "docs/locale/zh_CN/LC_MESSAGES/state/pytrees.po"

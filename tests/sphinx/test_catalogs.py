@@ -84,7 +84,7 @@ DEFECTS = [
     ("forbidden word", "A jaxpr is a transformation of code.", "jaxpr 是代码的变换，即转换。", "never '转换'"),
     ("zero-width space", "The output is:", "输出\u200b为：", "markup shown to the reader: '\\u200b'"),
     ("replacement character", "The output is:", "输出\ufffd为：", "markup shown to the reader: '\ufffd'"),
-    ("white space at the end", "The output is:", "输出为： ", "white space at an end"),
+    ("white space at the end", "The output is:", "输出为： ", "leading or trailing white space"),
     ("escaped markup", "The **state** is *not* a parameter.", "\\**状态** *不是* 参数。", "missing: strong"),
 ]  # fmt: skip
 RST_DEFECTS = [
@@ -137,11 +137,6 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
     assert {(p.file, p.line, p.message) for p in problems} == {(file, where[english], english)}
     assert any(says in p.what for p in problems), [p.what for p in problems]
     assert str(problems[0]).startswith(f"{file}:{where[english]}: ")
-
-
-def test_there_are_many_different_defects():
-    names = [d[0] for d in DEFECTS + RST_DEFECTS]
-    assert len(set(names)) == len(names) >= 30
 
 
 def test_fuzzy(tmp_path):

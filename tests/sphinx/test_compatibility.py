@@ -1,7 +1,11 @@
 """The tables of the page on compatibility."""
 
+import json
+from types import SimpleNamespace
+
 import compatibility
 import pytest
+from measured_tree import tree_hash
 
 ROW = {
     "python": "3.13.0",
@@ -21,6 +25,26 @@ def test_a_row_has_the_versions_of_a_set_and_what_its_tests_came_to():
     counts = {"passed": "7", "failed": "0", "skipped": "3", "s": "13"}
     versions = {"jax": "0.12.0.1", "Python": "3.13.0", "optax": "0.2.8"}
     assert shown.items() >= {**versions, **counts}.items()
+
+
+NOW, OTHER = tree_hash(), "0123456789abcdef"
+
+
+@pytest.mark.parametrize(
+    ("tree", "builder", "notes"),
+    [(NOW, "html", 0), (OTHER, "html", 1), (None, "html", 1), (NOW, "gettext", 1)],
+)
+def test_the_page_says_when_another_tree_was_measured(tree, builder, notes, tmp_path, monkeypatch):
+    monkeypatch.setattr(compatibility, "MEASURED", tmp_path / "compat.json")
+    copy = {"version": "0.1.0", "tree": tree, "sets": {"0.12": {"date": "2026-11-21"}}}
+    (tmp_path / "compat.json").write_text(json.dumps(copy))
+    note = compatibility.AnotherTree.__new__(compatibility.AnotherTree)
+    app = SimpleNamespace(builder=SimpleNamespace(name=builder))
+    env = SimpleNamespace(app=app, note_reread=lambda: None)
+    note.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
+    monkeypatch.setattr(note, "parse_content_to_nodes", lambda: [], raising=False)
+    assert len(note.run()) == notes
+    assert compatibility.caption(copy) == f"0.1.0 · {tree or '–'} · 2026-11-21"
 
 
 @pytest.mark.parametrize(

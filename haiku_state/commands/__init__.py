@@ -1,0 +1,1 @@
+"""The command line: ``train`` and ``doctor``, put together in ``main``."""

@@ -1,0 +1,105 @@
+"""The command line: ``haiku-state train …`` and ``haiku-state doctor``.
+
+``python -m haiku_state`` is the same.
+"""
+
+import argparse
+import io
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+
+from haiku_state.commands.doctor import command as doctor
+from haiku_state.commands.parser import OneLineParser, say
+from haiku_state.errors import HaikuStateError, LostProcessError
+from haiku_state.errors.versions import matched_versions
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+      arguments: the words after ``haiku-state``; those of this process by default.
+
+    Returns:
+      0, or 1 from ``doctor`` if something would fail; for what :func:`explain` explains, the code
+      that it returns. A bad argument raises ``SystemExit`` with code 2, after one line on stderr.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese
+    try:
+        try:
+            return _run(sys.argv[1:] if arguments is None else arguments)
+        finally:
+            print(end="", flush=True)  # stdout may be a closed pipe, or a file on a full disk
+    except (Exception, KeyboardInterrupt) as error:
+        return explain(error)
+
+
+def _run(words: Sequence[str]) -> int:
+    parser = OneLineParser(prog="haiku_state", description="State in JAX, told through Haiku.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    if words[:1] != ["doctor"]:  # the doctor runs where nothing of this can be imported
+        with matched_versions():
+            from haiku_state.commands.train import command as train
+        train.add_arguments(
+            commands.add_parser(
+                "train",
+                help=train.HELP,
+                description=train.HELP,
+                formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+            )
+        )
+    doctor.add_arguments(commands.add_parser("doctor", help=doctor.HELP, description=doctor.HELP))
+    options = parser.parse_args(words)
+    return int(options.run(options))
+
+
+def take_over() -> None:
+    """Let :func:`explain` end this process also where :func:`main` does not run yet: in imports."""
+    sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
+    # JAX has callbacks of the garbage collector; Python ignores a KeyboardInterrupt in such a one
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(explain(KeyboardInterrupt())))
+
+
+def explain(error: BaseException) -> int:
+    """Say in one line on stderr what has ended the command.
+
+    This is the only place where the command line handles an error. In Python's development mode
+    (``python -X dev -m haiku_state …``) it prints the traceback as well.
+
+    Args:
+      error: what was raised.
+
+    Returns:
+      The exit code: 2 if the user can correct it on the command line, 3 if another process was
+      lost, 1 for everything else; as a shell counts, 130 for Ctrl-C, and 141 if nobody reads the
+      output, which needs no words.
+    """
+    if sys.flags.dev_mode:
+        traceback.print_exception(error)
+    code, text = 1, f"{type(error).__name__}: {error}".strip(": ").splitlines()[0]
+    match error:
+        case KeyboardInterrupt():
+            code, text = 130, "interrupted"
+        case BrokenPipeError():
+            code, text = 141, ""
+        case HaikuStateError() if isinstance(error, ImportError):  # its remedy is a command
+            right = error.values.get("right") or error.TEXT_RIGHT.format(**error.values)
+            text = f"{error.what.removesuffix('.')}; right: {right}"
+        case HaikuStateError():
+            code, text = 3 if isinstance(error, LostProcessError) else 2, error.what
+        case OSError():
+            pass
+        case _:
+            text += "; `python -m haiku_state doctor` looks for the cause"
+    if text:
+        say(f"haiku_state: error: {text}")
+    try:
+        print(end="", flush=True)
+    except OSError:  # so that Python does not try again when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code

@@ -1,0 +1,164 @@
+"""The ``train`` command: its arguments, what is checked before anything runs, and the run."""
+
+import argparse
+import functools
+import importlib.util
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import haiku_state as hs
+from haiku_state.commands.main import explain
+from haiku_state.commands.train.loop import train
+from haiku_state.commands.train.models import TASKS
+from haiku_state.commands.train.report import Epoch, partial_file, print_row, save_plot
+from haiku_state.commands.train.ways import MANY_PROCESSES, ONE_DEVICE, WAYS
+from haiku_state.errors import MissingExtraError
+
+HELP = "train a model on real data that comes with scikit-learn"
+PLOT_FORMATS = (".png", ".svg", ".pdf")
+NEEDED = {"sklearn": "data", "matplotlib": "data", "orbax": "checkpoint"}
+"""Libraries, and the extra of this package that each comes with."""
+SAME = (
+    "model", "update", "devices", "epochs", "batch_size", "seed", "checkpoint_dir",
+    "checkpoint_every", "timeout",
+)  # fmt: skip
+"""Options that must be the same in all processes."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Tell the parser the arguments of the command, and what runs it."""
+    add = parser.add_argument
+    positive, not_negative = _whole_number(1), _whole_number(0)
+    # fmt: off
+    add("--model", choices=sorted(TASKS), default="classifier",
+        help="classifier: digits; regression: diabetes")
+    add("--update", choices=list(WAYS), default="jit", help="how the update step runs")
+    add("--devices", type=positive, default=1, metavar="N",
+        help="devices per process; CPU devices are simulated if the machine has fewer")
+    add("--epochs", type=positive, default=30, metavar="E", help="number of epochs to train")
+    add("--batch-size", type=positive, default=32, metavar="B",
+        help="rows per update, over all devices")
+    add("--seed", type=_whole_number(0, at_most=2**32 - 1), default=0, metavar="S",
+        help="seed of the data split, the params and the row order")
+    add("--checkpoint-dir", type=_folder, metavar="DIR",
+        help="save checkpoints here, and resume from the newest one")
+    add("--checkpoint-every", type=positive, metavar="K",
+        help="save every K updates as well as after each epoch")
+    add("--coordinator", metavar="HOST:PORT",
+        help="address of process 0, where all processes connect; auto: ask the scheduler")
+    add("--num-processes", type=positive, metavar="N", help="total number of processes")
+    add("--process-id", type=not_negative, metavar="I", help="index of this process, from 0")
+    add("--timeout", type=positive, default=60, metavar="SECONDS",
+        help="how long to wait for a process that does not answer")
+    add("--plot", type=_plot_file, metavar="FILE", help="write the curves here")
+    # fmt: on
+    parser.set_defaults(run=functools.partial(run, parser))
+
+
+def _whole_number(at_least: int, at_most: float = math.inf) -> Callable[[str], int]:
+    def whole_number(text: str) -> int:
+        number = int(text)
+        if number < at_least:
+            raise argparse.ArgumentTypeError(f"{number} is less than {at_least}")
+        if number > at_most:
+            raise argparse.ArgumentTypeError(f"{number} is more than {at_most}")
+        return number
+
+    return whole_number
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    existing = next((each for each in (path, *path.parents) if each.exists()), path)
+    if not text or not existing.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+    return path
+
+
+def _plot_file(text: str) -> Path:
+    path = Path(text)
+    if path.suffix.lower() not in PLOT_FORMATS:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PLOT_FORMATS)}")
+    try:
+        partial_file(path).touch()  # only an attempt tells whether it can be written
+        partial_file(path).unlink()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: {error.strerror}") from None
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: it is a folder")
+    return path
+
+
+def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    """Check the options, train, and show the result.
+
+    Returns:
+      0. Options that do not go together raise ``SystemExit``, after one line on stderr.
+    """
+    check(parser, options)
+    rows = _train(options)
+    if len(rows) < options.epochs:
+        saved = f"saved in {options.checkpoint_dir}" if options.checkpoint_dir else "not saved"
+        parser.exit(143, f"{parser.prog}: stopped by SIGTERM, {saved}\n")
+    if hs.processes.is_main_process():
+        print(f"test {TASKS[options.model].score_name} {rows[-1].test_score:.4f}")
+        if options.plot:
+            save_plot(rows, options.model, options.plot)
+            print(f"plot {options.plot}")
+    return 0
+
+
+def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuse options that do not go together, and name the extra that is not installed."""
+    update, devices = options.update, options.devices
+    if update in ONE_DEVICE and devices != 1:
+        parser.error(f"--update {update} runs on one device, not on {devices}; use shard")
+    numbered = options.num_processes is not None or options.process_id is not None
+    if numbered and options.coordinator in (None, "auto"):
+        parser.error("--num-processes and --process-id need --coordinator HOST:PORT")
+    if options.coordinator is not None and update not in MANY_PROCESSES:
+        known = " or ".join(MANY_PROCESSES)
+        parser.error(f"--update {update} runs in one process; with many, use {known}")
+    if options.checkpoint_every and not options.checkpoint_dir:
+        parser.error("--checkpoint-every needs --checkpoint-dir DIR")
+    for name, extra in NEEDED.items():
+        is_needed = extra == "data" or options.checkpoint_dir
+        if is_needed and importlib.util.find_spec(name) is None:
+            raise MissingExtraError(library=name, extra=extra)
+
+
+def _train(options: argparse.Namespace) -> list[Epoch]:
+    run_training = functools.partial(
+        train,
+        options.model,
+        options.update,
+        options.devices,
+        options.epochs,
+        options.batch_size,
+        options.seed,
+        checkpoint_dir=options.checkpoint_dir,
+        checkpoint_every=options.checkpoint_every,
+        report=functools.partial(print_row, options.model),
+    )
+    if options.coordinator is None:
+        if options.checkpoint_dir is None:
+            return run_training()
+        with hs.processes.watch_sigterm() as stops:
+            return run_training(stops=stops)
+    address = None if options.coordinator == "auto" else options.coordinator
+    hs.processes.start_processes(
+        address,
+        options.num_processes,
+        options.process_id,
+        timeout=options.timeout,
+        settings={name: vars(options)[name] for name in SAME},
+    )
+    try:
+        with (
+            hs.processes.watch_processes(options.timeout) as watch,
+            hs.processes.watch_sigterm() as stops,
+        ):
+            return run_training(progress=watch.progress, stops=stops)
+    except (Exception, KeyboardInterrupt) as error:
+        hs.processes.end_processes(explain(error))  # JAX would wait for the others

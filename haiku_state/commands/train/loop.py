@@ -1,0 +1,158 @@
+"""Trains from the first batch to the last, or from where an earlier run has ended."""
+
+import itertools
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import haiku_state as hs
+from haiku_state.commands.train.models import TASKS
+from haiku_state.commands.train.report import Epoch
+from haiku_state.commands.train.ways import AXIS, NAMED_AXIS, WAYS
+from haiku_state.errors import SavedMismatchError, as_lines
+from haiku_state.typing import Batch, Metrics
+
+
+def train(
+    model: str,
+    update: str,
+    devices: int,
+    epochs: int,
+    batch_size: int,
+    seed: int,
+    *,
+    checkpoint_dir: Path | None = None,
+    checkpoint_every: int | None = None,
+    progress: Callable[[Metrics], None] = lambda metrics: None,
+    stops: Callable[[int], bool] = lambda update: False,
+    report: Callable[[Epoch], None] = lambda row: None,
+) -> list[Epoch]:
+    """Train a model on its data.
+
+    Args:
+      model: a key of ``TASKS``.
+      update: a key of ``WAYS``.
+      devices: the number of devices, for the ways that use more than one; with many processes,
+        of each process.
+      epochs: how often to go through the training data.
+      batch_size: rows per update, over all devices; the last partial batch is left out.
+      seed: seed of the data split, the params and the row order.
+      checkpoint_dir: a folder to save in, and to resume from if it has a checkpoint.
+      checkpoint_every: save after so many updates as well as after each epoch.
+      progress: called with the metrics after each call of the update step.
+      stops: called with the number of each call of the update step; whether to save and to return.
+      report: called with each row as soon as it is known, first with those of earlier runs.
+
+    Returns:
+      One row per finished epoch, including those of earlier runs.
+
+    Raises:
+      SavedMismatchError: the checkpoint is from a run with a different model, seed or batch size.
+
+    Example:
+      >>> from haiku_state.commands.train import train
+      >>> rows = train("regression", "jit", 1, epochs=2, batch_size=64, seed=0)
+      >>> rows[1].train_loss < rows[0].train_loss
+      True
+    """
+    task, way = TASKS[model], WAYS[update](devices)
+    data = task.load(seed)
+    pair = task.model(cross_replica_axis=AXIS if update in NAMED_AXIS else None)
+
+    def loss_fn(params: Any, state: Any, rng: jax.Array, batch: Batch) -> Any:
+        outputs, state = pair.apply(params, state, rng, batch["inputs"], True)
+        return task.loss(outputs, batch["targets"]), (state, {})
+
+    def evaluate(params: Any, state: Any, batch: Batch) -> Any:
+        outputs, _ = pair.apply(params, state, None, batch["inputs"], False)
+        return task.loss(outputs, batch["targets"]), task.score(outputs, batch["targets"])
+
+    first = next(hs.batches(data.train, batch_size))
+    train_state = hs.init_train_state(
+        pair.init, task.optimizer, jax.random.key(seed), first["inputs"], True
+    )
+    settings = {"model": model, "batch_size": batch_size, "seed": seed}
+    rows: list[Epoch] = []
+    losses: list[Any] = []  # of the epoch that is going on, one array for each call of the update
+
+    def save(train_state: hs.TrainState) -> None:
+        if checkpoint_dir is not None:
+            done = [list(row) for row in rows]
+            position = {"settings": settings, "epochs": done, "losses": _numbers(losses)}
+            hs.storage.save_checkpoint(checkpoint_dir, train_state, position)
+
+    if checkpoint_dir is not None:
+        restored = hs.storage.restore_checkpoint(checkpoint_dir, train_state)
+        if restored is not None:
+            _check_settings(checkpoint_dir, restored.position, settings)
+            train_state = restored.train_state
+            rows = [Epoch(*row) for row in restored.position["epochs"]]
+            losses = restored.position["losses"]
+            for row in rows:
+                report(row)
+
+    run = way.compile(hs.make_update(loss_fn, task.optimizer))
+    placed = way.place(train_state)
+    steps_per_epoch = len(data.train["targets"]) // batch_size
+    step = len(losses)
+    updates = itertools.count()
+    is_over = False
+    for epoch in range(len(rows) + 1, epochs + 1):
+        start = time.perf_counter()
+        batches = hs.batches(
+            data.train,
+            batch_size,
+            seed=[seed, epoch],
+            skip=step,
+            part=hs.processes.process_part(),
+        )
+        for batch in way.feed(batches):
+            placed, metrics = run(placed, batch)
+            progress(metrics)
+            losses.append(metrics["loss"])  # not read yet, since that would wait for the update
+            new = np.size(metrics["loss"])  # one call may make several updates
+            step += new
+            # a multiple of checkpoint_every is among the new updates
+            is_due = checkpoint_every and step % checkpoint_every < new
+            is_over = stops(next(updates))
+            if step < steps_per_epoch and (is_due or is_over):
+                save(way.one(placed))
+                if is_over:
+                    return rows
+        trained = way.one(placed)
+        test_loss, score = map(float, evaluate(trained.params, trained.state, data.test))
+        seconds = time.perf_counter() - start
+        train_loss = float(np.mean(_numbers(losses)))
+        rows.append(Epoch(epoch, train_loss, test_loss, score, seconds))
+        report(rows[-1])
+        losses, step = [], 0
+        save(trained)
+        if is_over:
+            return rows
+    return rows
+
+
+def _numbers(losses: list[Any]) -> list[float]:
+    return [number for loss in losses for number in np.ravel(loss).tolist()]
+
+
+def _check_settings(directory: Path, position: Any, settings: dict[str, Any]) -> None:
+    """Refuse a checkpoint of another run."""
+    saved = (position or {}).get("settings", {})
+    differences = [
+        f"{name}: {saved.get(name)!r} -> {wanted!r}"
+        for name, wanted in settings.items()
+        if saved.get(name) != wanted
+    ]
+    if differences:
+        raise SavedMismatchError(
+            saved=directory,
+            wanted="--model --batch-size --seed",
+            differences=as_lines(differences),
+            wrong=f"train --checkpoint-dir {directory}",
+            right=f"train --checkpoint-dir {directory}-2",
+        )

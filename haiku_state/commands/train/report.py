@@ -1,0 +1,54 @@
+"""What the ``train`` command shows: a table, and a plot."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import haiku_state as hs
+from haiku_state.commands.train.models import TASKS
+
+
+class Epoch(NamedTuple):
+    """One row of the table."""
+
+    epoch: int
+    train_loss: float
+    test_loss: float
+    test_score: float
+    seconds: float
+
+
+def print_row(model: str, row: Epoch) -> None:
+    """Print one row of the table, in one process; the head stands above the first."""
+    if not hs.processes.is_main_process():
+        return
+    if row.epoch == 1:
+        score_name = f"test {TASKS[model].score_name}"
+        print(f"epoch {'train loss':>12} {'test loss':>12} {score_name:>14} {'seconds':>8}")
+    losses = f"{row.train_loss:12.4g} {row.test_loss:12.4g}"
+    print(f"{row.epoch:5} {losses} {row.test_score:14.4f} {row.seconds:8.2f}", flush=True)
+
+
+def partial_file(path: Path) -> Path:
+    """Return the file beside a plot that holds it until it is whole."""
+    return path.with_name(f"{path.name}.partial")
+
+
+def save_plot(rows: list[Epoch], model: str, path: Path) -> None:
+    """Draw the curves of loss and score; the file is whole or absent."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 3.2), layout="constrained")
+    loss, score = figure.subplots(1, 2)
+    epochs = [row.epoch for row in rows]
+    loss.plot(epochs, [row.train_loss for row in rows], label="train", marker=".")
+    loss.plot(epochs, [row.test_loss for row in rows], label="test", marker=".")
+    loss.set(xlabel="epoch", ylabel="loss", yscale="log")
+    loss.legend()
+    score.plot(epochs, [row.test_score for row in rows], color="C1", marker=".")
+    score.set(xlabel="epoch", ylabel=f"test {TASKS[model].score_name}")
+    partial = partial_file(path)
+    try:
+        figure.savefig(partial, format=path.suffix[1:].lower(), dpi=150)
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)

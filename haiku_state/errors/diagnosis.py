@@ -1,0 +1,352 @@
+"""Maps the errors of Haiku and JAX to named ones: the only place that knows their wording."""
+
+import contextlib
+import re
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import haiku as hk
+import jax
+
+from haiku_state import errors
+from haiku_state.errors.base import as_lines
+from haiku_state.errors.describe import (
+    describe,
+    describe_tree,
+    is_key,
+    leaked_error,
+    leaves_by_path,
+    shape_error,
+    stacked_error,
+)
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.modules import uninitialized_average
+from haiku_state.errors.pairs import NO_PARAMS, OTHER_PARAMS, SWAPPED
+
+_FLAGS = "is_training|training|train|test_local_stats"
+
+
+@contextlib.contextmanager
+def named_errors(**trees: Any) -> Iterator[None]:
+    """Raise the named error in place of the one that Haiku or JAX raises inside.
+
+    Args:
+      trees: the arguments of the call by name, as in :func:`named_error`.
+
+    Raises:
+      HaikuStateError: the named error, with the original one as its cause.
+
+    Example:
+      >>> from haiku_state.errors.diagnosis import named_errors
+      >>> with named_errors():
+      ...     raise ValueError("If your transformed function uses hk.get_state …")
+      Traceback (most recent call last):
+        ...
+      haiku_state.errors.pairs.StatelessTransformError: the function went through hk.transform, which has no place for state.
+        wrong: hk.transform(f)
+        right: pure_pair(f)
+        why:   the function keeps state, but the pair of hk.transform neither takes nor returns it
+        more:  en/haiku/pure_pair.html
+
+    References:
+      The wording of JAX 0.4.30 to 0.12 and of Haiku 0.0.13 to 0.0.17, each tested.
+    """  # noqa: E501
+    try:
+        yield
+    except errors.DeviceStackedError as error:
+        # who raised it knows one leaf, but which trees to unreplicate depends on all of them
+        at = error.values
+        stacked = stacked_error(at["path"], at["shape"], at["expected"], at["wrong"], **trees)
+        raise stacked.with_traceback(error.__traceback__) from error.__cause__
+    except errors.HaikuStateError:
+        raise
+    except Exception as error:
+        if named := named_error(error, **trees):
+            raise named from error
+        raise
+
+
+def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None:
+    """Find the named error for one that Haiku or JAX has raised.
+
+    Args:
+      error: what a call has raised.
+      trees: the arguments of the call by name, to look up the leaf that the error is about. An
+        ``init`` has neither ``params`` nor a ``train_state`` among them.
+
+    Returns:
+      The named error; None for any other one.
+    """
+    text = f"{type(error).__name__}: {error}"
+    for pattern, name in _ROWS:
+        match = re.search(pattern, text)
+        if match and (named := name(_Raised(error, match, trees))):
+            return named
+    return None
+
+
+def where_a_value_is_needed(error: Exception) -> str:
+    """Return what names the traced value that Python needs: JAX's words, or else lines of code.
+
+    Args:
+      error: what a traced function has raised.
+
+    Returns:
+      The part of the text that lists arguments, or the lines outside JAX that the error passed;
+      empty for any other error.
+    """
+    if not re.search("[Tt]race[rd]|concrete", str(error)):
+        return ""
+    if told := re.search(r"depends on the values? of the arguments? (.*)", str(error)):
+        return told[1]
+    frames = traceback.extract_tb(error.__traceback__)
+    return " ".join(frame.line or "" for frame in frames if "/jax/" not in frame.filename)
+
+
+def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
+    """Make the error for an ``init`` that does not return ``(params, state)``.
+
+    Args:
+      init: the function.
+      result: what it returned.
+
+    Returns:
+      The error, to be raised: a :class:`StatelessTransformError` for the ``init`` of
+      ``hk.transform``.
+    """
+    if getattr(init, "__module__", "").startswith("haiku.") and isinstance(result, Mapping):
+        return errors.StatelessTransformError(
+            why=_(
+                "a train state holds params and state, but the init of hk.transform returns params "
+                "alone; that of pure_pair adds the state, an empty one where there is none"
+            )
+        )
+    returned = "params" if isinstance(result, Mapping) else describe_tree(result)
+    return errors.ArgumentError(
+        argument="init(rng, …)",
+        value=describe_tree(result),
+        expected="(params, state)",
+        wrong=f"return {returned}",
+        right="return params, {}" if returned == "params" else "return params, state",
+        why=_("a train state holds params and state; without state it holds an empty dict"),
+        more="haiku/pure_pair",
+    )
+
+
+class _Raised(NamedTuple):
+    """An error of Haiku or JAX, and what is known about the call that raised it."""
+
+    error: Exception
+    match: re.Match[str]
+    trees: dict[str, Any]
+
+    @property
+    def in_init(self) -> bool:
+        return not {"params", "train_state"} & set(self.trees)
+
+    @property
+    def frames(self) -> list[dict[str, Any]]:
+        """The local variables of each frame that the error passed through, outermost first."""
+        frames = traceback.walk_tb(self.error.__traceback__)
+        return [dict(frame.f_locals) for frame, _line in frames]
+
+    @property
+    def modules(self) -> list[type[hk.Module]]:
+        """The module classes among the frames, outermost first."""
+        found = (frame.get("cls", type(frame.get("self"))) for frame in self.frames)
+        return [cls for cls in found if _is_module(cls)]
+
+    def path(self, tree: str) -> str:
+        return f"{tree}[{self.match['module']!r}][{self.match['name']!r}]"
+
+
+def _is_module(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, hk.Module)
+
+
+Name = Callable[[_Raised], errors.HaikuStateError | None]
+_ROWS: list[tuple[str, Name]] = []
+
+
+def _says(pattern: str) -> Callable[[Name], Name]:
+    """Let the function below name the errors whose class and text match a pattern."""
+
+    def register(name: Name) -> Name:
+        _ROWS.append((pattern, name))
+        return name
+
+    return register
+
+
+@_says(r"If your transformed function uses `?hk\.(\{get,set\}|get)_state")
+def _stateless(raised: _Raised) -> errors.HaikuStateError:
+    return errors.StatelessTransformError()
+
+
+@_says("has no attribute '?startswith")  # the inputs stand in the place of the module's name
+def _class_transformed(raised: _Raised) -> errors.HaikuStateError | None:
+    for frame in raised.frames:
+        if _is_module(frame.get("f")):  # what hk.transform_with_state was given
+            name = frame["f"].__name__
+            return errors.UncalledModuleError(
+                module=name,
+                wrong=f"hk.transform_with_state({name})",
+                right=f"pure_pair({name})",
+                why=_(
+                    "hk.transform_with_state calls its argument with the inputs, and calling a "
+                    "class only constructs a module, with the inputs as its arguments"
+                ),
+            )
+    return None
+
+
+@_says(r"No value for '(?P<name>.+?)' in '(?P<module>.+?)', perhaps set an init")
+def _missing_state(raised: _Raised) -> errors.HaikuStateError:
+    path = raised.path("state")
+    if raised.modules and issubclass(raised.modules[-1], hk.ExponentialMovingAverage):
+        return uninitialized_average(path, raised.in_init)
+    return errors.UninitializedStateError(path=path)
+
+
+@_says(rf"TracerBool[\s\S]*depends on the value of the argument (\w+\[')?(?P<name>{_FLAGS})\b")
+def _traced_flag(raised: _Raised) -> errors.HaikuStateError:
+    call = "init" if raised.in_init else "apply"
+    return errors.TracedFlagError(name=raised.match["name"], call=call)
+
+
+@_says(r"Unable to retrieve parameter '(?P<name>.+?)' for module '(?P<module>.+?)'")
+def _missing_parameter(raised: _Raised) -> errors.HaikuStateError:
+    module, name = raised.match["module"], raised.match["name"]
+    params, state = (raised.trees.get(tree) or {} for tree in ("params", "state"))
+    advice = {}
+    if name in state.get(module, {}):
+        right = "apply(params, state, rng, inputs)"
+        advice = {"wrong": "apply(state, params, rng, inputs)", "right": right, "why": SWAPPED}
+    elif not params:
+        advice = {"wrong": "apply({}, state, rng, inputs)", "why": NO_PARAMS}
+    elif module in params:
+        advice = {"why": OTHER_PARAMS}
+    return errors.UninitializedParameterError(path=raised.path("params"), **advice)
+
+
+@_says(
+    r"`hk\.Module`s must be initialized inside an `hk\.transform`"
+    r"|`(?P<function>[\w.]+)` must be used as part of an `hk\.transform`"
+)
+def _outside(raised: _Raised) -> errors.HaikuStateError:
+    name = raised.modules[0].__name__ if raised.modules else raised.match["function"] or "module"
+    if raised.in_init:
+        return errors.OutsideTransformError(module=name, right=f"pure_pair({name}, …).init(rng, …)")
+    return errors.OutsideTransformError(module=name)
+
+
+@_says(
+    "(?P<argument>params|state) argument does not appear valid"
+    "|must be called with an RNG as the (third|first) argument"
+)
+def _misplaced(raised: _Raised) -> errors.HaikuStateError:
+    argument, expected = raised.match["argument"], "{'module': {'name': array}}"
+    if argument is None:
+        argument, expected = "rng", _("a random key or None")
+    # the frame of Haiku's own init or apply
+    frame = next(frame for frame in reversed(raised.frames) if {"rng", "args"} <= frame.keys())
+    names = [name for name in ("params", "state", "rng") if name in frame]
+    function = "apply" if "params" in names else "init"
+    written = [_as_written(name, frame[name]) for name in names]
+    if frame["args"]:
+        written.append("inputs")
+    return errors.PairArgumentError(
+        argument=argument,
+        given=describe(frame[argument]),
+        expected=expected,
+        wrong=f"{function}({', '.join(written)})",
+        right=f"{function}({', '.join([*names, 'inputs'])})",
+    )
+
+
+def _as_written(name: str, value: Any) -> str:
+    if is_key(value):
+        return "rng"
+    if isinstance(value, Mapping):
+        return "inputs" if name == "rng" else name
+    if isinstance(value, tuple) and len(value) == 2:
+        return "(params, state)"
+    if value is None or isinstance(value, str | int | float):
+        return repr(value)
+    return "inputs" if hasattr(value, "shape") else type(value).__name__
+
+
+@_says("You must pass a non-None PRNGKey")
+def _no_key(raised: _Raised) -> errors.HaikuStateError:
+    if raised.in_init:
+        return errors.MissingKeyError(wrong="init(None, inputs)", right="init(rng, inputs)")
+    return errors.MissingKeyError()
+
+
+@_says(r"unbound axis name: (?P<axis>\w+)")
+def _unbound(raised: _Raised) -> errors.HaikuStateError:
+    axis = raised.match["axis"]
+    if not raised.in_init:
+        return errors.UnboundAxisError(axis=axis)
+    if raised.modules and issubclass(raised.modules[-1], hk.BatchNorm):
+        return errors.UnboundAxisError(
+            axis=axis,
+            wrong=f"hk.BatchNorm(…, cross_replica_axis={axis!r})",
+            right=f"haiku_state.BatchNorm(…, cross_replica_axis={axis!r})",
+            why=_(
+                "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, "
+                "with the same names and shapes"
+            ),
+        )
+    return errors.UnboundAxisError(
+        axis=axis,
+        wrong=f"jax.lax.pmean(x, {axis!r})",
+        right=f"x if hk.running_init() else jax.lax.pmean(x, {axis!r})",
+        why=_(
+            "only pmap, vmap or shard_map binds an axis; init runs on one device, and names and "
+            "shapes are the same without the mean"
+        ),
+    )
+
+
+@_says(
+    r"'(?P<module>[^']+)/(?P<name>[^'/]+)' with retrieved shape \((?P<shape>.*?)\) "
+    r"does not match shape=[\[(](?P<expected>.*?)[\])]"
+)
+def _other_shape(raised: _Raised) -> errors.HaikuStateError | None:
+    if raised.in_init:  # two calls of one module
+        return None
+    shape, expected = (
+        tuple(map(int, re.findall(r"\d+", raised.match[name]))) for name in ("shape", "expected")
+    )
+    return shape_error(raised.path("params"), shape, expected, **raised.trees)
+
+
+# the second is what some JAX functions report when a leaked tracer is passed to them
+@_says(r"UnexpectedTracerError|Tracer'> is not a valid JAX type")
+def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
+    if leaked := leaked_error(leaves_by_path(**raised.trees)):
+        return leaked
+    # Haiku raises JAX's error a second time, outside of the modules, with a hint
+    if raised.modules or "inside a Haiku transformed function" in str(raised.error):
+        return errors.LeakedTracerError(paths=as_lines(["state[…]"]))
+    return None
+
+
+@_says("[Dd]eleted|donated")
+def _donated(raised: _Raised) -> errors.HaikuStateError | None:
+    for path, leaf in leaves_by_path(**raised.trees).items():
+        is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+        if is_array and leaf.is_deleted():
+            return errors.DonatedBufferError(path=path)
+    return None
+
+
+@_says("same buffer twice")
+def _shared(raised: _Raised) -> errors.HaikuStateError:
+    paths: dict[int, list[str]] = {}
+    for path, leaf in leaves_by_path(**raised.trees).items():
+        paths.setdefault(id(leaf), []).append(path)
+    twice = next((same for same in paths.values() if len(same) > 1), [])
+    return errors.SharedBufferError(paths=as_lines(twice))

@@ -1,0 +1,43 @@
+"""Errors of ``functionalize``: classes that cannot become pure functions as they are."""
+
+from haiku_state.errors.base import HaikuStateError
+from haiku_state.errors.language import deferred as _
+
+
+class AttributeKindError(HaikuStateError, TypeError):
+    """A value is of a kind that a state cannot carry."""
+
+    TEXT_WHAT = _("{path} is of type {kind}, which a state cannot carry.")
+    TEXT_WRONG = "{path} = …"
+    TEXT_RIGHT = "{path} = jnp.asarray(…)"
+    TEXT_WHY = _(
+        "it may change out of sight, or refer back to the instance; keep arrays, numbers, lists, "
+        "tuples, dicts and objects of your own classes, and pass the rest to the method"
+    )
+    MORE = "api/pure"
+
+
+class SharedAttributeError(HaikuStateError, ValueError):
+    """Two attributes are one mutable object."""
+
+    TEXT_WHAT = _("{first} and {second} are the same mutable object.")
+    TEXT_WRONG = "self.a = self.b = []"
+    TEXT_RIGHT = "self.a, self.b = [], []"
+    TEXT_WHY = _(
+        "in a PyTree each leaf stands for itself: a change through one name would no longer be "
+        "seen through the other"
+    )
+    MORE = "api/pure"
+
+
+class StaticAttributeError(HaikuStateError, TypeError):
+    """A method changed what is part of the compiled program: a static attribute, or its class."""
+
+    TEXT_WHAT = _("{method} changed what is not state:{changes}")
+    TEXT_WRONG = 'self.phase = "warm"'
+    TEXT_RIGHT = "self.is_warm = True"
+    TEXT_WHY = _(
+        "what is not an array or a number, or is named in `static`, is part of the compiled "
+        "program; keep what a method changes as a number or a bool"
+    )
+    MORE = "api/pure"

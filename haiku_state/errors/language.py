@@ -1,0 +1,59 @@
+"""The language of the texts that the package prints: English, or Simplified Chinese."""
+
+import functools
+import gettext
+import locale
+import os
+from pathlib import Path
+
+DOMAIN = "haiku_state"
+FOLDER = Path(__file__).parent.parent / "locale"
+
+
+def deferred(text: str) -> str:
+    """Mark a text for the catalog; it is translated when it is shown."""
+    return text
+
+
+def translated(text: str) -> str:
+    """Return a marked text in the reader's language.
+
+    Args:
+      text: the English, as it is written in the source.
+
+    Returns:
+      The Chinese, if ``HAIKU_STATE_LANG`` begins with ``zh`` or is not set and the locale does;
+      else the English.
+
+    Example:
+      >>> import os
+      >>> from haiku_state.errors.language import translated
+      >>> os.environ["HAIKU_STATE_LANG"] = "en"
+      >>> translated("the replicas differ:{paths}")
+      'the replicas differ:{paths}'
+
+    References:
+      Python's documentation, `gettext <https://docs.python.org/3/library/gettext.html>`__.
+    """
+    return _catalog(reader_language()).gettext(text)
+
+
+def reader_language() -> str:
+    """Return ``"zh_CN"`` for a reader of Chinese, else ``"en"``."""
+    return "zh_CN" if _wanted().lower().startswith("zh") else "en"
+
+
+def _wanted() -> str:
+    # the order of gettext's own search; LANGUAGE may list several, the first one counts
+    for variable in ("HAIKU_STATE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(variable):
+            return value
+    try:
+        return locale.getlocale()[0] or "en"
+    except ValueError:  # a locale that Python does not know must not hide the error itself
+        return "en"
+
+
+@functools.cache
+def _catalog(language: str) -> gettext.NullTranslations:
+    return gettext.translation(DOMAIN, FOLDER, [language], fallback=language == "en")

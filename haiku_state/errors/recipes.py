@@ -1,0 +1,40 @@
+"""Errors of the recipes that training adds."""
+
+from haiku_state.errors.base import HaikuStateError
+from haiku_state.errors.language import deferred as _
+
+
+class MissingAverageError(HaikuStateError, ValueError):
+    """There are no averaged params where they were looked for."""
+
+    TEXT_WHAT = _("there is no average of:{paths}")
+    TEXT_WRONG = "averaged_params({given})"
+    TEXT_RIGHT = "optimizer = average_params(optimizer, 0.99); averaged_params(train_state)"
+    TEXT_WHY = _(
+        "the average is kept by `average_params` in the opt_state; what `freeze_params` freezes "
+        "outside of it has none, and only the whole train state has its value"
+    )
+    MORE = "api/recipes"
+
+
+class NothingFrozenError(HaikuStateError, ValueError):
+    """A predicate that should select leaves selects none."""
+
+    TEXT_WHAT = _("the predicate matches no leaf. The leaves are:{names}")
+    TEXT_WRONG = '{function}(…, lambda module, name, value: module == "lineer")'
+    TEXT_RIGHT = '{function}(…, lambda module, name, value: module == "linear")'
+    TEXT_WHY = _("otherwise everything would silently go on changing")
+    MORE = "api/recipes"
+
+
+class LossScaleError(HaikuStateError, ValueError):
+    """A loss is scaled twice, or not at all, where it must be scaled once."""
+
+    TEXT_WHAT = _("the loss must be scaled exactly once, but {problem}.")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = _(
+        "make_scaled_update multiplies the loss by the scale, and scale_loss, outermost, divides "
+        "the gradient by it"
+    )
+    MORE = "api/recipes"

@@ -1,0 +1,81 @@
+"""Errors of checkpoints and of files of arrays, and the warning about a skipped checkpoint."""
+
+from typing import Any, ClassVar
+
+from haiku_state.errors.base import HaikuStateError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+
+
+class CheckpointDirectoryError(HaikuStateError, OSError):
+    """A directory of checkpoints cannot be used: it belongs to a different run, or is inaccessible.
+
+    Args:
+      values: ``directory``, ``reason``, ``wrong``, ``right`` and ``why``.
+    """
+
+    TEXT_WHAT = _("the checkpoints in {directory} cannot be used: {reason}.")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = "{why}"
+    MORE = "api/storage"
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**{**values, "why": translated(values["why"])})
+
+
+class DamagedFileError(HaikuStateError, ValueError):
+    """A file is damaged, or something else wrote it; of several checkpoints, none is intact.
+
+    Args:
+      values: ``path``, ``damage``, ``wrong`` and ``right``.
+    """
+
+    TEXT_WHAT = _("{path} is damaged, or something else wrote it:{damage}")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = _(
+        "nothing was loaded, because its numbers may be wrong: bring it back from a copy, or save "
+        "again under a different name"
+    )
+    MORE = "api/storage"
+
+
+class SavedMismatchError(HaikuStateError, ValueError):
+    """What was saved belongs to a different model, optimizer or run.
+
+    Args:
+      values: ``saved``, ``wanted``, ``differences``, ``wrong`` and ``right``.
+    """
+
+    TEXT_WHAT = _("{saved} does not fit {wanted} (- missing, + unknown):{differences}")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = _(
+        "the model, the optimizer or a setting has changed since it was saved; nothing was loaded"
+    )
+    MORE = "api/storage"
+
+
+class SkippedCheckpointWarning(UserWarning):
+    """A checkpoint is damaged, so an older one was restored.
+
+    Args:
+      values: what the placeholders of the text stand for.
+
+    Example:
+      >>> from haiku_state.errors import SkippedCheckpointWarning
+      >>> skipped = "\\n    step 6: manifest has changed since it was written"
+      >>> print(SkippedCheckpointWarning(directory="run", step=3, skipped=skipped))
+      the checkpoint of step 3 in run was restored, because newer ones are damaged:
+          step 6: manifest has changed since it was written
+    """
+
+    TEXT: ClassVar[str] = _(
+        "the checkpoint of step {step} in {directory} was restored, because newer ones are "
+        "damaged:{skipped}"
+    )
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+        super().__init__(translated(self.TEXT).format(**values))

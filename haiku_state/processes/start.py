@@ -1,0 +1,249 @@
+"""Start processes that train as one: JAX connects them, here its arguments are checked."""
+
+import atexit
+import functools
+import os
+import re
+import socket
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+
+from haiku_state.compat import (
+    choose_collectives,
+    connectable_cpu_devices,
+    has_started,
+    process_timeouts,
+    scheduler_processes,
+)
+from haiku_state.errors import ArgumentError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+from haiku_state.errors.processes import LateStartError, ProcessStartError
+from haiku_state.processes.watch import check_timeout, end_after_failure, watching
+from haiku_state.update.exchange import interruptible, values_of_all
+
+# JAX ends a process by an abort with a stack dump, so our message comes these seconds before
+GRACE = 40
+
+JOINING = _(
+    "haiku_state: process {index} of {count} joins the others at {address} and waits for them for "
+    "at most {timeout:g} s. If JAX aborts it with a stack dump, now or later, then a process is "
+    "missing or lost, or two have the same process_id: look at what the others printed."
+)
+_ADDRESS = re.compile(r"(\[[^]]+\]|[^][:]+):([1-9]\d{0,4})")
+
+
+def start_processes(
+    coordinator: str | None = None,
+    num_processes: int | None = None,
+    process_id: int | None = None,
+    *,
+    timeout: float = 60,
+    settings: Mapping[str, Any] | None = None,
+) -> None:
+    """Connect this process with the others, so that their devices become one set.
+
+    Call it in each process, before JAX's first computation. When it returns, all processes have
+    joined, and ``jax.devices()`` lists the devices of all. CPU devices communicate through gloo.
+    ``jax.distributed.initialize`` does the work. It can end a process only by an abort with a stack
+    dump, so one line on stderr says beforehand what is waited for.
+
+    A process that is alone on its machine uses all devices there, under every scheduler. Where
+    Slurm or Open MPI starts several on one machine, each gets the device of its local id.
+
+    Args:
+      coordinator: ``"HOST:PORT"``, where process 0 listens and the others find it.
+      num_processes: how many processes there are, at least 1.
+      process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three,
+        JAX itself asks the scheduler's environment (Slurm, Open MPI and others).
+      timeout: how long this process waits for the others, in seconds. If not all have joined then,
+        it ends: the text of ``ProcessStartError`` on stderr, and exit code 3.
+      settings: values by name that must be the same in all processes, such as the seed and the
+        number of epochs. Processes that disagree would train on silently, or wait for ever.
+
+    Raises:
+      ArgumentError: an argument is malformed, out of range or left out.
+      LateStartError: JAX has already started.
+      ProcessStartError: no scheduler is found, process 0 cannot listen at the address, JAX cannot
+        connect the processes, or it is too old for several CPU devices in each; or the processes
+        disagree on their number or their settings, which each of them says.
+
+    Example:
+      >>> from haiku_state.processes import start_processes
+      >>> start_processes("localhost", 2, 0)
+      Traceback (most recent call last):
+        ...
+      haiku_state.errors.base.ArgumentError: coordinator is 'localhost', but it must be HOST:PORT.
+        wrong: start_processes('localhost', 2, 0)
+        right: start_processes('localhost:1234', 2, 0)
+        why:   every process passes the address at which process 0 listens, the number of processes, and its own id, counted from 0; under a scheduler, pass nothing
+        more:  en/api/processes.html
+
+    References:
+      JAX's documentation, `Introduction to multi-controller JAX
+      <https://docs.jax.dev/en/latest/multi_process.html>`__.
+    """  # noqa: E501
+    check_timeout(timeout, "start_processes(timeout={})")
+    address, count, index = _identity(coordinator, num_processes, process_id, timeout)
+    if has_started():
+        raise LateStartError
+    if index == 0:
+        _check_port(address, count)
+    values: dict[str, Any] = {"address": address, "count": count, "index": index}
+    if count > 1:
+        line = translated(JOINING).format(**values, timeout=timeout)
+        print(line, file=sys.stderr, flush=True)
+    unjoined = ProcessStartError(
+        **values,
+        what=_(
+            "process {index} of {count} could not join the others at {address}: one of them is "
+            "missing, or has another num_processes, or process_id={index} or another one is taken "
+            "twice."
+        ),
+        wrong=f"start_processes{address, count, index}",
+        right=f"start_processes{address, count, 0}; …; start_processes{address, count, count - 1}",
+        why=_(
+            "start each process once, with the same num_processes and a process_id of its own, "
+            "where it can reach that address"
+        ),
+    )
+    choose_collectives()
+    with watching(timeout, count, unjoined):
+        try:
+            connect = functools.partial(
+                jax.distributed.initialize,
+                address,
+                count,
+                index,
+                # Under Slurm and Open MPI, JAX would take None for the one device of the local id,
+                # and waste the others of a machine with one process. An empty list hides nothing.
+                local_device_ids=[] if _is_alone_on_machine() else None,
+                **process_timeouts(round(timeout) + GRACE),
+            )
+            interruptible(connect)
+        except RuntimeError as error:
+            raise unjoined from error
+        finally:
+            if count > 1:
+                atexit.register(end_after_failure)
+        _check_same({"num_processes": count, **(settings or {})}, timeout + GRACE)
+        devices = jax.local_device_count()  # JAX looks for the devices of all processes
+    most = connectable_cpu_devices()
+    if jax.default_backend() == "cpu" and most is not None and count > 1 and devices > most:
+        raise ProcessStartError(
+            what=_(
+                "each process has {devices} CPU devices, but this JAX can connect only one of them."
+            ),
+            devices=devices,
+            wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={devices}"',
+            right='XLA_FLAGS="--xla_force_host_platform_device_count=1"',
+            why=_(
+                "before JAX 0.4.33 the devices of a process connect one after the other, while "
+                "each waits for all of them: the first update would never end"
+            ),
+        )
+
+
+def _identity(address: Any, count: Any, index: Any, timeout: float) -> tuple[str, int, int]:
+    """Check the arguments, or ask the scheduler where there are none."""
+    if (address, count, index) == (None, None, None):
+        return _scheduled(timeout)
+    match = _ADDRESS.fullmatch(str(address))
+    if match is None or int(match[2]) >= 2**16:
+        name, expected = "coordinator", "HOST:PORT"
+    elif not isinstance(count, int) or count < 1:
+        name, expected = "num_processes", "1, 2, …"
+    elif not isinstance(index, int) or not 0 <= index < count:
+        name, expected = "process_id", "0, …, num_processes - 1"
+    else:
+        return address, count, index
+    given = {"coordinator": address, "num_processes": count, "process_id": index}
+    fitting = {"coordinator": "localhost:1234", "num_processes": 2, "process_id": 0}
+    raise ArgumentError(
+        argument=name,
+        value=repr(given[name]),
+        expected=expected,
+        wrong=f"start_processes{tuple(given.values())}",
+        right=f"start_processes{tuple({**given, name: fitting[name]}.values())}",
+        why=_(
+            "every process passes the address at which process 0 listens, the number of "
+            "processes, and its own id, counted from 0; under a scheduler, pass nothing"
+        ),
+        more="api/processes",
+    )
+
+
+def _scheduled(timeout: float) -> tuple[str, int, int]:
+    """Return what JAX reads from the variables that a scheduler has set."""
+    missing = "SLURM_PROCID, OMPI_COMM_WORLD_RANK, …"
+    try:
+        address, count, index = scheduler_processes(round(timeout))
+        if address is not None and count is not None and index is not None:
+            return address, count, index
+    except KeyError as error:
+        missing = error.args[0]
+    raise ProcessStartError(
+        what=_(
+            "start_processes() was called without arguments, but the environment has no {missing}."
+        ),
+        missing=missing,
+        wrong="start_processes()",
+        right="start_processes('localhost:1234', 2, 0)",
+        why=_(
+            "without arguments, JAX asks the scheduler that started the process (Slurm, Open "
+            "MPI, Kubernetes, a TPU pod); without one, pass the arguments"
+        ),
+    )
+
+
+def _is_alone_on_machine() -> bool:
+    """Return whether the scheduler has started one process on each machine."""
+    if "JAX_LOCAL_DEVICE_IDS" in os.environ:  # which of them to use has been chosen there
+        return False
+    local = os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE")
+    if local is not None:  # JAX asks Open MPI first, which may itself run under Slurm
+        return local == "1"
+    # each machine of a Slurm step runs at least one of its tasks
+    tasks = os.environ.get("SLURM_NTASKS")
+    return tasks is not None and tasks == os.environ.get("SLURM_STEP_NUM_NODES")
+
+
+def _check_same(settings: Mapping[str, Any], timeout: float) -> None:
+    """Refuse settings that are not the same in all processes, in each of them."""
+    everywhere = values_of_all(dict(settings), timeout)
+    differences = [
+        f"{name}={first} (process_id=0), {name}={other.get(name)} (process_id={index})"
+        for name, first in everywhere[0].items()
+        for index, other in enumerate(everywhere)
+        if other.get(name) != first
+    ]
+    if differences:
+        raise ProcessStartError(
+            what=_("the processes disagree: {differences}."),
+            differences="; ".join(differences),
+            wrong="start_processes(…, settings={'seed': process_id})",
+            right="start_processes(…, settings={'seed': 0})",
+            why=_("all processes run one program on one train state: start each with the same"),
+        )
+
+
+def _check_port(address: str, count: int) -> None:
+    """Refuse a port that process 0 cannot use: JAX would end with a segmentation fault."""
+    host, _colon, port = address.rpartition(":")
+    try:
+        socket.create_server(("", int(port))).close()
+    except OSError as error:
+        raise ProcessStartError(
+            what=_("process 0 cannot listen at {address}: {reason}."),
+            address=address,
+            reason=os.strerror(error.errno or 0),
+            wrong=f"start_processes{address, count, 0}",
+            right=f"start_processes{f'{host}:{int(port) % 65535 + 1}', count, 0}",
+            why=_(
+                "the port must be free on the machine of process 0, and only one process may have "
+                "process_id=0; choose another port in all processes"
+            ),
+        ) from error

@@ -1,0 +1,232 @@
+"""Watch over processes that train as one: when one is lost, the others end."""
+
+import contextlib
+import os
+import re
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any, NoReturn
+
+import jax
+from jax.experimental import multihost_utils
+
+from haiku_state.errors import ArgumentError, HaikuStateError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.processes import LostProcessError
+
+LOST = 3  # the exit code after another process is lost
+
+# an XlaRuntimeError says so, and in newer versions of JAX a ValueError
+_BROKEN = re.compile(
+    r"gloo|nccl|coordination service|connection (closed|reset) by peer|heartbeat", re.IGNORECASE
+)
+_lost = threading.Event()
+
+
+class ProcessWatch:
+    """What :func:`watch_processes` yields; report each update to it.
+
+    Example:
+      >>> from haiku_state.processes import watch_processes
+      >>> with watch_processes() as watch:
+      ...     print(type(watch).__name__)
+      ProcessWatch
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout, self._last = timeout, time.monotonic()
+        self._done = threading.Event()
+
+    def progress(self, result: Any = None) -> None:
+        """Report that an update has finished.
+
+        Args:
+          result: what the update returned, such as the metrics. The call waits for it, because JAX
+            returns before the computation is done.
+        """
+        jax.block_until_ready(result)
+        self._last = time.monotonic()
+
+    def _wait(self, silence: HaikuStateError) -> None:
+        # JAX releases Python's lock while it waits for other processes, so this thread runs
+        while (left := self._last + self._timeout - time.monotonic()) > 0:
+            if self._done.wait(left):
+                return
+        sys.stderr.write("".join(traceback.format_exception_only(silence)))
+        end_processes(LOST)
+
+
+@contextlib.contextmanager
+def watching(timeout: float, count: int, silence: HaikuStateError) -> Iterator[ProcessWatch]:
+    """End this process with a message after ``timeout`` seconds without progress.
+
+    A single process waits for nobody, so nothing is watched there.
+    """
+    watch = ProcessWatch(timeout)
+    if count > 1:
+        threading.Thread(target=watch._wait, args=[silence], daemon=True).start()
+    try:
+        yield watch
+    finally:
+        watch._done.set()
+
+
+@contextlib.contextmanager
+def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
+    """End this process, and say why, when another one dies or hangs.
+
+    A process that vanishes leaves the others inside an update that waits for it. Wrapped around the
+    training loop, this context manager ends them in time:
+
+    - An update fails because a connection broke: ``LostProcessError`` is raised.
+    - No progress for ``timeout`` seconds: the text of ``LostProcessError`` on stderr, and exit
+      code 3. It also comes to that where one device of this process has lost its connection and
+      another one goes on waiting.
+
+    JAX watches too, and may be faster: when process 0 dies, for example, it aborts the others with
+    a stack dump. The line that :func:`start_processes` prints says what that means.
+
+    At exit JAX waits until all processes have finished. A process that an exception ends does not
+    wait, so that the others notice at once; after a lost process the exit code is 3. An exception
+    that the program catches changes nothing. ``sys.exit`` waits: where the others cannot finish,
+    call :func:`end_processes` instead.
+
+    Args:
+      timeout: in seconds, longer than the longest update; the first one includes the compilation.
+
+    Returns:
+      A context manager. The object it yields has ``progress(result)``; call it after each update.
+
+    Raises:
+      ArgumentError: ``timeout`` is not a positive number of seconds.
+      LostProcessError: a connection to another process broke.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import jit_update
+      >>> from haiku_state.processes import watch_processes
+      >>> run = jit_update(lambda total, batch, *, axis_name=None: (total + batch["x"].sum(), {}))
+      >>> total = jnp.float32(0)
+      >>> with watch_processes(timeout=300) as watch:
+      ...     for batch in [{"x": jnp.ones(3)}] * 2:
+      ...         total, metrics = run(total, batch)
+      ...         watch.progress(total)
+      >>> print(total)
+      6.0
+
+    References:
+      JAX's documentation, `Introduction to multi-controller JAX
+      <https://docs.jax.dev/en/latest/multi_process.html>`__.
+    """
+    check_timeout(timeout, "watch_processes(timeout={})")
+    index, count = jax.process_index(), jax.process_count()
+    lost = LostProcessError(present=index, expected=count, timeout=timeout)
+    with watching(timeout, count, lost) as watch:
+        try:
+            yield watch
+        except (RuntimeError, ValueError) as error:
+            if isinstance(error, LostProcessError) or (count > 1 and _BROKEN.search(str(error))):
+                _lost.set()
+                raise lost from error
+            raise
+
+
+@contextlib.contextmanager
+def watch_sigterm() -> Iterator[Callable[[int], bool]]:
+    """Let a run that is sent SIGTERM save a last checkpoint.
+
+    A scheduler sends this signal some time before it ends a process. With many processes it may
+    reach one of them only, and after :func:`start_processes` JAX catches it; all must stop at the
+    same update, on which JAX lets them agree.
+
+    Returns:
+      A context manager that yields ``stops(update)``. Call it after each update, with their number,
+      0, 1, …; it is True at the update after which to save and to end. Inside, SIGTERM does
+      nothing else.
+
+    Example:
+      >>> import os, signal
+      >>> from haiku_state.processes import watch_sigterm
+      >>> with watch_sigterm() as stops:
+      ...     for update in range(5):
+      ...         if update == 2:
+      ...             os.kill(os.getpid(), signal.SIGTERM)
+      ...         if stops(update):
+      ...             print("saved after", update)
+      ...             break
+      saved after 2
+
+    References:
+      JAX's documentation, `Preemption handling and fault tolerance
+      <https://docs.jax.dev/en/latest/fault_tolerance.html>`__.
+    """
+    if jax.process_count() > 1:
+        yield multihost_utils.reached_preemption_sync_point
+        return
+    received = threading.Event()
+    before = signal.signal(signal.SIGTERM, lambda *_: received.set())
+    try:
+        yield lambda update: received.is_set()
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def end_processes(code: int = 0) -> NoReturn:
+    """End this process at once, without waiting for the others.
+
+    On a normal exit, JAX waits until all processes have finished. After one is lost that takes
+    minutes, and ends in an abort. This flushes what has been printed, and exits; other functions
+    that were registered to run at exit do not run.
+
+    Args:
+      code: the exit code.
+
+    Example:
+      >>> from haiku_state.processes import end_processes
+      >>> def main(train, save):
+      ...     try:
+      ...         train()
+      ...     except RuntimeError:
+      ...         save()
+      ...         end_processes(3)
+      >>> main(lambda: print("trained"), lambda: print("saved"))
+      trained
+
+    References:
+      Python's documentation, `os._exit <https://docs.python.org/3/library/os.html#os._exit>`__.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def end_after_failure() -> None:
+    """Keep JAX from waiting at exit, if a process is lost or an exception ends this one.
+
+    :func:`start_processes` registers it right after JAX's own function, so it runs just before
+    that one, and after all functions that the program has registered since.
+    """
+    error = getattr(sys, "last_value", None)  # Python sets it when one has left the program
+    if _lost.is_set() or isinstance(error, LostProcessError):
+        end_processes(LOST)
+    if error is not None:
+        end_processes(1)
+
+
+def check_timeout(timeout: Any, call: str) -> None:
+    """Refuse what a thread cannot wait for."""
+    if not (isinstance(timeout, int | float) and 0 < timeout <= threading.TIMEOUT_MAX):
+        raise ArgumentError(
+            argument="timeout",
+            value=repr(timeout),
+            expected=_("a positive number of seconds"),
+            wrong=call.format(repr(timeout)),
+            right=call.format(300),
+            why=_("after that time without progress the process ends with a message"),
+            more="api/processes",
+        )

@@ -1,0 +1,229 @@
+"""What a returned state must keep, checked when a function is traced."""
+
+import contextlib
+import contextvars
+import functools
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state import errors
+from haiku_state.errors.base import as_lines
+from haiku_state.errors.describe import (
+    Leaves,
+    describe,
+    is_weak,
+    leaked_error,
+    leaves_by_path,
+    stacked_error,
+)
+from haiku_state.typing import Predicate
+
+# the counter of a moving average: `ema` or `average` is a word in the path of its module, as in
+# `batch_norm/~/mean_ema` and `exponential_moving_average_1`
+_COUNTER = re.compile(r"(.*\['(?:[^']*[/_])?(?:ema|average)(?:[/_][^']*)?'\])\['counter'\]")
+_inside = contextvars.ContextVar("inside a function that checks the state", default=False)
+
+
+def check_state(
+    before: Any, after: Any, is_training: bool | None = None, *, frozen: Predicate | None = None
+) -> None:
+    r"""Check that a returned state can take the place of the one that was passed in.
+
+    .. math:: \operatorname{type}(s_{t+1}) = \operatorname{type}(s_t)
+
+    The type of a state is its structure, and the shape, dtype and weak type of each leaf. In
+    addition, no leaf may be a tracer of a transformation that has ended. The counters of the
+    exponential moving averages in the state (those of :class:`BatchNorm` and of ``hk.BatchNorm``)
+    must have changed in training, and not in evaluation. The check only compares types and object
+    identity, so a compiled step pays nothing.
+
+    An average has the leaves ``counter``, ``hidden`` and ``average``, and its module has ``ema`` or
+    ``average`` as a word in its name. It is seen wherever it is: the state may be a dict or tuple
+    of the states of several models.
+
+    While a function is being traced, a counter returned by another compiled function may look
+    changed although it is not: check that inner function instead.
+
+    Args:
+      before: the state that was passed in, a PyTree of arrays.
+      after: the state that was returned.
+      is_training: True: the counters must advance. False: they must not. None: they may.
+      frozen: ``frozen(module_name, name, value)``, True for a counter that need not advance: a
+        normalization that training does not change, or another model of the state. Around the
+        module's name there are the names of what holds it, as in ``"generator/batch_norm/…"``.
+
+    Raises:
+      StateStructureError: a name was removed or added.
+      LeakedTracerError: state was written inside ``jax.lax.scan``, ``jax.vmap`` or the like.
+      DeviceStackedError: a counter has a leading axis before or after, and not both.
+      StateShapeError: a shape has changed.
+      StateDtypeError: a dtype has changed.
+      WeakTypeError: a Python number took the place of an array, or the reverse.
+      CounterStoppedError: the running statistics did not change in training.
+      CounterAdvancedError: the running statistics moved in evaluation.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import check_state
+      >>> state = {"counter": {"count": jnp.int32(1)}}
+      >>> check_state(state, {"counter": {"count": jnp.int32(2)}})
+      >>> check_state(state, {"counter": {"count": jnp.float32(2)}})
+      Traceback (most recent call last):
+        ...
+      haiku_state.errors.state.StateDtypeError: the returned state has different dtypes:
+          state['counter']['count']: int32[] -> float32[]
+        wrong: hk.set_state("count", count)
+        right: hk.set_state("count", jnp.asarray(count, jnp.int32))
+        why:   `jit` would retrace and `scan` would fail: convert the result, or start with the dtype that it ends with
+        more:  en/api/pure.html
+
+    References:
+      JAX's documentation, `jax.lax.scan
+      <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__, on the type of a carry.
+    """  # noqa: E501
+    old, new = leaves_by_path(state=before), leaves_by_path(state=after)
+    _check_structure(before, after, old, new)
+    if leaked := leaked_error(new):
+        raise leaked
+    counters = average_counters(before)
+    for path in counters:
+        shapes = np.shape(old[path]), np.shape(new[path])
+        if shapes[0] != shapes[1]:
+            raise stacked_error(path, max(shapes), ())
+    _check_each(old, new, np.shape, errors.StateShapeError)
+    _check_each(old, new, jnp.result_type, errors.StateDtypeError)
+    _check_each(old, new, is_weak, errors.WeakTypeError)
+    moved = [path for path in counters if _moved(old[path], new[path])]
+    still = [path for path in average_counters(before, frozen) if path not in moved]
+    if is_training is True and still:
+        modules = sorted(map(_module_of, still))
+        raise errors.CounterStoppedError(paths=as_lines(still), modules=modules)
+    if is_training is False and moved:
+        raise errors.CounterAdvancedError(paths=as_lines(moved))
+
+
+def checked(
+    function: Callable[..., Any],
+    is_training: bool | None = None,
+    *,
+    frozen: Predicate | None = None,
+) -> Callable[..., Any]:
+    """Wrap an ``apply`` or an update, so that each of its calls goes through :func:`check_state`.
+
+    In a compiled function the check runs while JAX traces it, and leaves nothing behind.
+
+    Args:
+      function: ``apply(params, state, rng, *args, **kwargs) -> (output, state)``, or
+        ``update(train_state, batch) -> (train_state, metrics)``.
+      is_training: as in :func:`check_state`; a bool passed to a call as ``is_training=`` takes
+        precedence.
+      frozen: as in :func:`check_state`.
+
+    Returns:
+      A function with the arguments and results of ``function``.
+
+    Raises:
+      HaikuStateError: at a call, whatever :func:`check_state` finds.
+
+    Example:
+      >>> import haiku as hk, jax
+      >>> from haiku_state import Counter, checked
+      >>> pair = hk.transform_with_state(lambda: Counter()())
+      >>> params, state = pair.init(None)
+      >>> count, state = jax.jit(checked(pair.apply))(params, state, None)
+      >>> print(count)
+      1
+
+    References:
+      :func:`check_state`.
+    """
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with one_check():
+            result = function(*args, **kwargs)
+        flag = kwargs.get("is_training")
+        given = inspect.signature(function).bind(*args, **kwargs)
+        first, *others = (*given.args, *given.kwargs.values())
+        is_update = hasattr(first, "state")
+        check_state(
+            first.state if is_update else others[0],
+            result[0].state if is_update else result[1],
+            flag if isinstance(flag, bool) else is_training,
+            frozen=frozen,
+        )
+        return result
+
+    return wrapper
+
+
+@contextlib.contextmanager
+def one_check(active: bool = True) -> Iterator[bool]:
+    """Leave the check of a returned state to the outermost function that makes one.
+
+    Args:
+      active: whether the function that enters here makes the check.
+
+    Yields:
+      Whether it is the outermost one.
+    """
+    inside = _inside.get()
+    token = _inside.set(inside or active)
+    try:
+        yield not inside
+    finally:
+        _inside.reset(token)
+
+
+def _check_structure(before: Any, after: Any, old: Leaves, new: Leaves) -> None:
+    changes = [f"- {path}" for path in old if path not in new]
+    changes += [f"+ {path}" for path in new if path not in old]
+    structures = [str(jax.tree.structure(state)) for state in (before, after)]
+    if not changes and structures[0] != structures[1]:
+        changes = [f"- {structures[0]}", f"+ {structures[1]}"]
+    if changes:
+        raise errors.StateStructureError(changes=as_lines(changes))
+
+
+def _check_each(
+    old: Leaves, new: Leaves, look: Callable[[Any], Any], error: type[errors.HaikuStateError]
+) -> None:
+    changed = [path for path in new if look(old[path]) != look(new[path])]
+    if changed:
+        changes = (f"{path}: {describe(old[path])} -> {describe(new[path])}" for path in changed)
+        name = re.findall(r"\w+", changed[0])[-1]
+        raise error(changes=as_lines(changes), name=name, dtype=jnp.result_type(old[changed[0]]))
+
+
+def average_counters(state: Any, frozen: Predicate | None = None) -> Leaves:
+    """Return the counters of the exponential moving averages in a state, by path.
+
+    Args:
+      state: a PyTree of arrays.
+      frozen: as in :func:`check_state`: those to leave out.
+    """
+    leaves, counters = leaves_by_path(state=state), {}
+    for path, leaf in leaves.items():
+        average = _COUNTER.fullmatch(path)
+        if not average or any(f"{average[1]}['{n}']" not in leaves for n in ("hidden", "average")):
+            continue
+        if frozen is None or not frozen(_module_of(path), "counter", leaf):
+            counters[path] = leaf
+    return counters
+
+
+def _module_of(path: str) -> str:
+    """Return ``"gan/norm"`` for ``state['gan']['norm']['counter']``."""
+    return "/".join(re.findall(r"[^][.']+", path)[1:-1])
+
+
+def _moved(old: Any, new: Any) -> bool:
+    if isinstance(old, jax.core.Tracer) or isinstance(new, jax.core.Tracer):
+        return old is not new
+    return not np.array_equal(old, new)

@@ -1,0 +1,165 @@
+"""From a module, or a function that uses modules, to a pure pair."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors import ArgumentError, UncalledModuleError
+from haiku_state.errors.describe import stacked_error
+from haiku_state.errors.diagnosis import named_errors
+from haiku_state.errors.language import deferred as _
+from haiku_state.modules import ExponentialMovingAverage
+from haiku_state.pure.check import check_state, one_check
+from haiku_state.typing import ApplyFn, InitFn, Params, State
+
+
+class PurePair(NamedTuple):
+    """Two pure functions that stand for one module.
+
+    They are called as ``params, state = pair.init(rng, *inputs)`` and
+    ``output, state = pair.apply(params, state, rng, *inputs)``.
+
+    Example:
+      >>> from haiku_state.pure import PurePair
+      >>> PurePair._fields
+      ('init', 'apply')
+
+    References:
+      Haiku's documentation, `Transforms
+      <https://dm-haiku.readthedocs.io/en/latest/api.html#haiku-transforms>`__.
+    """
+
+    init: InitFn
+    """``init(rng, *inputs) -> (params, state)``."""
+
+    apply: ApplyFn
+    """``apply(params, state, rng, *inputs) -> (output, state)``."""
+
+
+def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PurePair:
+    r"""Make a pure pair of a module class, or of a function that uses modules.
+
+    .. math::
+       f \mapsto\ &\mathrm{init}(r, x) = (p, s) \\
+       &\mathrm{apply}(p, s, r, x) = (f(x), s')
+
+    This is ``hk.transform_with_state`` with three additions. You can pass a class directly. Common
+    mistakes raise a named error, with the error of Haiku or JAX as its cause. And the state that
+    ``apply`` returns must match the one that it was given (see :func:`check_state`); to skip that
+    check, call ``hk.transform_with_state``.
+
+    Args:
+      module: a subclass of ``hk.Module``, or a function that makes modules and calls them.
+      args: what the class takes to construct a module; for a function, its first arguments.
+      kwargs: the same, by name.
+
+    Returns:
+      A :class:`.PurePair`. Its functions take a random key as ``rng``, or None if nothing draws
+      random numbers, and the inputs of the module or function, positionally or by keyword.
+
+    Raises:
+      ArgumentError: ``module`` is neither a module class nor a function.
+      UncalledModuleError: at a call, if the function returns a module.
+      PairArgumentError: at a call, if ``params``, ``state`` or ``rng`` is something else.
+      HaikuStateError: at a call, the error that names what went wrong in it.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import BatchNorm, Counter, pure_pair
+      >>> counter = pure_pair(Counter)
+      >>> params, state = counter.init(None)
+      >>> count, state = counter.apply(params, state, None)
+      >>> print(count)
+      1
+      >>> norm = pure_pair(BatchNorm, create_scale=True, create_offset=True, decay_rate=0.9)
+      >>> params, state = norm.init(None, jnp.ones((4, 3)), is_training=True)
+      >>> params["batch_norm"]["scale"].shape
+      (1, 3)
+
+    References:
+      Haiku's documentation, `Transforms
+      <https://dm-haiku.readthedocs.io/en/latest/api.html#haiku-transforms>`__.
+    """
+    transformed = hk.transform_with_state(_function_of(module, args, kwargs))
+
+    def init(rng: Any, *inputs: Any, **named: Any) -> tuple[Params, State]:
+        with named_errors(inputs=(inputs, named)):
+            params, state = transformed.init(_key(rng), *inputs, **named)
+        check_state(state, state)
+        return params, state
+
+    def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> tuple[Any, State]:
+        state = {} if state is None else state  # Haiku treats None as an empty state
+        with named_errors(params=params, state=state, inputs=(inputs, named)), one_check() as check:
+            output, new_state = transformed.apply(params, state, _key(rng), *inputs, **named)
+            if check:
+                flag = named.get("is_training")
+                check_state(state, new_state, flag if isinstance(flag, bool) else None)
+        return output, new_state
+
+    return PurePair(init, apply)
+
+
+def _function_of(
+    module: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Callable[..., Any]:
+    if isinstance(module, type) and issubclass(module, hk.Module):
+        make: Callable[..., Any] = module
+
+        def call(*inputs: Any, **named: Any) -> Any:
+            with hk.custom_getter(_refuse_stacked, params=False, state=True):
+                return make(*args, **kwargs)(*inputs, **named)
+
+        return call
+    if isinstance(module, type) or not callable(module):
+        raise _module_error(module)
+
+    @functools.wraps(module)
+    def function(*inputs: Any, **named: Any) -> Any:
+        with hk.custom_getter(_refuse_stacked, params=False, state=True):
+            output = module(*args, *inputs, **kwargs, **named)
+        if isinstance(output, hk.Module):
+            name, takes = type(output).__name__, "inputs" if inputs or named else ""
+            head = f"pure_pair(lambda{' ' if takes else ''}{takes}: {name}(…)"
+            raise UncalledModuleError(module=name, wrong=f"{head})", right=f"{head}({takes}))")
+        return output
+
+    return function
+
+
+def _refuse_stacked(next_getter: Any, value: Any, context: Any) -> Any:
+    """Refuse the statistics of all devices, which would silently broadcast."""
+    if isinstance(context.module, hk.ExponentialMovingAverage | ExponentialMovingAverage):
+        counter: Any = context.module.state_dict().get(f"{context.module_name}/counter")
+        if np.ndim(counter):
+            path = f"state[{context.module_name!r}]['counter']"
+            raise stacked_error(path, np.shape(counter), ())
+    return next_getter(value)
+
+
+def _key(rng: Any) -> Any:
+    """Make a key of a seed that is an array, as ``jit`` makes one of a Python number."""
+    is_seed = np.ndim(rng) == 0 and jnp.issubdtype(getattr(rng, "dtype", bool), jnp.integer)
+    return jax.random.key(rng) if is_seed else rng
+
+
+def _module_error(module: Any) -> ArgumentError:
+    shown, right = repr(module), "pure_pair(hk.Linear, 8)"
+    why = _("at each init and apply, the pair constructs the module, or calls the function")
+    if isinstance(module, type):
+        shown, right = module.__name__, f"functionalize({module.__name__})"
+        why = _("an ordinary class keeps its state in attributes, which functionalize carries")
+    return ArgumentError(
+        argument="module",
+        value=shown,
+        expected=_("a module class or a function"),
+        wrong=f"pure_pair({shown})",
+        right=right,
+        why=why,
+        more="haiku/pure_pair",
+    )

@@ -1,0 +1,142 @@
+"""A large batch in the memory of a small one: gradients accumulated over microbatches."""
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from haiku_state.errors import ArgumentError, BatchDivisionError
+from haiku_state.errors.language import deferred as _
+from haiku_state.pure.check import check_state
+from haiku_state.recipes.precision import is_float, wide_dtype
+from haiku_state.typing import Batch, LossFn, Predicate
+from haiku_state.update.step import expect_loss
+
+
+def accumulate(
+    loss_fn: LossFn,
+    count: int,
+    *,
+    statistics: Literal["each", "once"],
+    strict: bool = True,
+    frozen: Predicate | None = None,
+) -> LossFn:
+    r"""Compute a loss and its gradient one microbatch after the other.
+
+    .. math::
+       L(p) = \frac{1}{n} \sum_{i=1}^{n} L_i(p), \qquad
+       \nabla L(p) = \frac{1}{n} \sum_{i=1}^{n} \nabla L_i(p)
+
+    The microbatches run one after the other, and the backward pass computes each of them a second
+    time, so that only one is in memory at once (``jax.checkpoint`` inside ``jax.lax.scan``). It
+    trades about a third more computing time for a batch of any size. Without normalization, the
+    update is that of the whole batch. With :class:`.BatchNorm` it is not: each microbatch is
+    normalized by its own mean and variance. ``statistics`` chooses how the running statistics
+    advance.
+
+    Microbatch ``i`` has the rows ``i``, ``i + count``, ``i + 2 * count`` and so on, so that each
+    device of a sharded batch works on its own rows. All microbatches have the same weight, so do
+    not pad them.
+
+    Where each microbatch is a call of its own, such as one from a loader,
+    ``optax.MultiSteps(optimizer, count)`` accumulates on the optimizer's side: it holds the
+    gradients in the opt_state and takes a step at every ``count``-th call. The running statistics
+    then advance as with ``"each"``.
+
+    Args:
+      loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, where the loss is
+        a mean over the examples.
+      count: the number of microbatches, at least 1; it must divide the rows.
+      statistics: ``"each"`` hands the state from one microbatch to the next, so that running
+        statistics advance ``count`` times per update. ``"once"`` starts each microbatch from the
+        same state and averages the floating leaves of the results, so that running statistics
+        advance once; other leaves, such as counters, must be the same in all results.
+      strict: whether each returned state must pass :func:`.check_state` with
+        ``is_training=True``, as in :func:`.make_update`.
+      frozen: as in :func:`.make_update`.
+
+    Returns:
+      A loss function of the same signature. Its loss and metrics are the means over the
+      microbatches, each of which draws with its own random key.
+
+    Raises:
+      ArgumentError: ``count`` is below 1, or ``statistics`` is neither of the two.
+      BatchDivisionError: at a call, if the rows do not divide.
+      LossFunctionError: at a call, if ``loss_fn`` returns anything else.
+      HaikuStateError: at a call, the errors of :func:`.check_state`.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state.recipes import accumulate
+      >>> def loss_fn(params, state, rng, batch):
+      ...     return jnp.mean((params["w"] - batch["x"]) ** 2), (state, {})
+      >>> batch = {"x": jnp.arange(8.0)}
+      >>> whole, parts = loss_fn, accumulate(loss_fn, 4, statistics="once")
+      >>> for function in (whole, parts):
+      ...     (loss, _), grads = jax.value_and_grad(function, has_aux=True)(
+      ...         {"w": jnp.float32(0)}, {}, jax.random.key(0), batch)
+      ...     print(loss, grads["w"])
+      17.5 -7.0
+      17.5 -7.0
+
+    References:
+      Optax's documentation, `Gradient accumulation
+      <https://optax.readthedocs.io/en/latest/_collections/examples/gradient_accumulation.html>`__.
+    """
+    fits = isinstance(count, int) and count >= 1
+    if not fits or statistics not in ("each", "once"):
+        raise ArgumentError(
+            argument="statistics" if fits else "count",
+            value=repr(statistics if fits else count),
+            expected="'each' or 'once'" if fits else _("an integer, at least 1"),
+            wrong=f"accumulate(loss_fn, {count!r}, statistics={statistics!r})",
+            right="accumulate(loss_fn, 4, statistics='once')",
+            why=_("the batch is cut into `count` equal parts, whose statistics count each or once"),
+            more="api/recipes",
+        )
+    hands_on = statistics == "each"
+
+    def accumulated(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:
+        # the gradients are summed in float32 at least, so that small ones are not lost
+        wide = jax.tree.map(lambda p: p.astype(wide_dtype(p)), params)
+
+        def one_loss(wide: Any, before: Any, rng: Any, rows: Any) -> Any:
+            narrow = jax.tree.map(lambda w, p: w.astype(p.dtype), wide, params)
+            loss, (after, metrics) = expect_loss(loss_fn(narrow, before, rng, rows))
+            check_state(before, after, is_training=True if strict else None, frozen=frozen)
+            return loss, after, metrics
+
+        def step(before: Any, part: Any) -> Any:
+            before = jax.lax.stop_gradient(before)
+            loss, after, metrics = jax.checkpoint(one_loss, prevent_cse=False)(wide, before, *part)
+            return (after if hands_on else before), (loss, metrics, None if hands_on else after)
+
+        keys = None if rng is None else jax.random.split(rng, count)
+        parts = keys, _microbatches(batch, count)
+        last, (losses, metrics, states) = jax.lax.scan(step, state, parts)
+        loss, metrics = jax.tree.map(_mean, (losses, metrics))
+        if not hands_on:
+            last = jax.tree.map(lambda leaf: _mean(leaf) if is_float(leaf) else leaf[0], states)
+        return loss, (last, metrics)
+
+    return accumulated
+
+
+def _microbatches(batch: Batch, count: int) -> Any:
+    def cut(leaf: Any) -> Any:
+        rows, *rest = jnp.shape(leaf) or (0,)
+        if rows == 0 or rows % count:
+            raise BatchDivisionError(
+                rows=rows,
+                parts=count,
+                kind=_("microbatches"),
+                wrong=f"accumulate(loss_fn, {count}, …)",
+                why=_("the mean of the parts' means is that of the batch only for equal parts"),
+            )
+        return leaf.reshape(rows // count, count, *rest).swapaxes(0, 1)
+
+    return jax.tree.map(cut, batch)
+
+
+def _mean(leaf: jax.Array) -> jax.Array:
+    return jnp.mean(leaf, axis=0)

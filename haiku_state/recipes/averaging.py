@@ -1,0 +1,272 @@
+"""The average of the params over the last steps, and the running statistics that belong to it."""
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from haiku_state.errors import ArgumentError, MissingAverageError
+from haiku_state.errors.base import as_lines
+from haiku_state.errors.language import deferred as _
+from haiku_state.pure.check import average_counters, check_state
+from haiku_state.recipes.precision import is_float, wide_dtype
+from haiku_state.typing import Params, Predicate, State
+
+if TYPE_CHECKING:
+    import optax
+
+
+class AveragedParamsState(NamedTuple):
+    """What :func:`average_params` adds to the opt_state."""
+
+    average: Any
+    """The averaged params, each with the shape of the param, in at least float32."""
+
+
+def average_params(
+    optimizer: "optax.GradientTransformation", decay: float
+) -> "optax.GradientTransformationExtraArgs":
+    r"""Keep an average of the params over the last steps, alongside the params themselves.
+
+    .. math::
+       a_0 = p_0, \qquad a_t = d\,a_{t-1} + (1 - d)\,p_t
+           = d^{\,t} p_0 + (1 - d) \sum_{i=1}^{t} d^{\,t-i}\,p_i
+
+    The average begins at the initial params, which still have the weight :math:`d^{\,t}` after
+    :math:`t` steps. It is kept in the opt_state, so whatever carries a train state carries it: a
+    checkpoint, ``jax.lax.scan``, :func:`.replicate`. The params of the training stay as they are;
+    evaluate with :func:`averaged_params`, and with a state from :func:`reestimate_state`, since
+    the running statistics belong to the params that were not averaged.
+
+    With :func:`scale_loss` put this recipe inside, so that a skipped step does not count:
+    ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an ``optax.chain`` put it
+    last: it averages the params that its own updates lead to.
+
+    Args:
+      optimizer: an optax optimizer.
+      decay: the weight :math:`d` of the past, in [0, 1).
+
+    Returns:
+      An optimizer with the same updates. Its opt_state holds the average, with the params' shapes
+      and in at least float32, and the opt_state of ``optimizer``.
+
+    Raises:
+      ArgumentError: ``decay`` is outside [0, 1); at an update, if it does not get the params.
+
+    Example:
+      >>> import jax.numpy as jnp, optax
+      >>> from haiku_state.recipes import average_params, averaged_params
+      >>> optimizer = average_params(optax.sgd(1.0), decay=0.5)
+      >>> params = {"linear": {"w": jnp.float32(8)}}
+      >>> opt_state = optimizer.init(params)
+      >>> for _ in range(2):
+      ...     updates, opt_state = optimizer.update({"linear": {"w": 4.0}}, opt_state, params)
+      ...     params = optax.apply_updates(params, updates)
+      ...     print(params["linear"]["w"], averaged_params(opt_state)["linear"]["w"])
+      4.0 6.0
+      0.0 3.0
+
+    References:
+      Polyak and Juditsky, *Acceleration of stochastic approximation by averaging*, 1992;
+      ``optax.incremental_update``, the same step outside of an optimizer.
+    """
+    import optax
+
+    if not 0.0 <= decay < 1.0:
+        raise ArgumentError(
+            argument="decay",
+            value=decay,
+            expected=_("in [0, 1)"),
+            wrong=f"average_params(optimizer, decay={decay})",
+            right="average_params(optimizer, decay=0.99)",
+            why=_("outside this range the average would never change, or never settle"),
+            more="api/recipes",
+        )
+
+    def init(params: Any) -> AveragedParamsState:
+        # a copy: a buffer that is both param and average could not be donated
+        return AveragedParamsState(
+            jax.tree.map(lambda p: jnp.array(p, wide_dtype(p), copy=True), params)
+        )
+
+    def update(
+        updates: Any, state: AveragedParamsState, params: Any = None
+    ) -> tuple[Any, AveragedParamsState]:
+        if params is None:
+            raise ArgumentError(
+                argument="params",
+                value=None,
+                expected="params",
+                wrong="optimizer.update(grads, opt_state)",
+                right="optimizer.update(grads, opt_state, params)",
+                why=_("the average is taken over the params after each update"),
+                more="api/recipes",
+            )
+        # a + (1 - d)(p - a), and not d a + (1 - d) p, so that what is frozen keeps every bit
+        average = jax.tree.map(
+            lambda a, p: a + (1 - decay) * (p.astype(a.dtype) - a),
+            state.average,
+            optax.apply_updates(params, updates),
+        )
+        return updates, AveragedParamsState(average)
+
+    return optax.chain(optimizer, optax.GradientTransformation(init, update))
+
+
+def averaged_params(train_state: Any) -> Params:
+    """Take the averaged params out of a train state.
+
+    Args:
+      train_state: a train state or its opt_state, with :func:`average_params` anywhere among its
+        optimizers; on one device, replicated or sharded.
+
+    Returns:
+      The average, as params for ``apply``, float32 at least. It is the array in the train state
+      itself, which the next update consumes. Params frozen by a :func:`freeze_params` around the
+      average keep their own value.
+
+    Raises:
+      MissingAverageError: there is no average, or it does not cover all params.
+      ArgumentError: there is more than one average.
+
+    Example:
+      >>> import jax.numpy as jnp, optax
+      >>> from haiku_state.recipes import average_params, averaged_params
+      >>> optimizer = optax.chain(optax.clip(1.0), average_params(optax.sgd(0.1), 0.99))
+      >>> averaged_params(optimizer.init({"linear": {"w": jnp.ones(2)}}))
+      {'linear': {'w': Array([1., 1.], dtype=float32)}}
+
+    References:
+      :func:`average_params`.
+    """
+    import optax
+
+    def is_average(node: Any) -> bool:
+        return isinstance(node, AveragedParamsState)
+
+    def is_masked(node: Any) -> bool:
+        return isinstance(node, optax.MaskedNode)
+
+    is_whole = hasattr(train_state, "opt_state")
+    nodes = jax.tree.leaves(train_state, is_leaf=is_average)
+    averages = [node.average for node in nodes if is_average(node)]
+    if len(averages) > 1:
+        raise ArgumentError(
+            argument="opt_state",
+            value=_("one with several averages"),
+            expected=_("one with a single average"),
+            wrong="average_params(average_params(optimizer, 0.9), 0.99)",
+            right="average_params(optimizer, 0.99)",
+            why=_(
+                "nothing tells which average is meant; one around the whole optimizer covers all "
+                "params"
+            ),
+            more="api/recipes",
+        )
+    # without any average, a MaskedNode stands for all params, as it does for a frozen one
+    average = averages[0] if averages else optax.MaskedNode()
+    if is_whole and not is_masked(average):
+        return jax.tree.map(
+            lambda a, p: p if is_masked(a) else a, average, train_state.params, is_leaf=is_masked
+        )
+    leaves = jax.tree_util.tree_leaves_with_path(average, is_leaf=is_masked)
+    missing = [f"params{jax.tree_util.keystr(path)}" for path, leaf in leaves if is_masked(leaf)]
+    if missing:
+        given = "train_state" if is_whole else "opt_state"
+        raise MissingAverageError(paths=as_lines(missing), given=given)
+    return average
+
+
+def reestimate_state(
+    apply: Callable[..., tuple[Any, State]],
+    params: Params,
+    state: State,
+    batches: Iterable[Any],
+    rng: jax.Array | None = None,
+    *,
+    frozen: Predicate | None = None,
+) -> State:
+    r"""Re-estimate the running statistics, for params that were not trained with them.
+
+    .. math:: \bar{s} = \frac{1}{n} \sum_{b=1}^{n} s_b
+
+    Here :math:`s_b` is the state after batch :math:`b` alone, starting from the fresh ``state``.
+    For :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for the start, the
+    result is the mean of the batches' means and the mean of the batches' variances, each batch with
+    equal weight.
+
+    Args:
+      apply: ``apply(params, state, rng, batch) -> (output, state)`` in training mode; compile it
+        with ``jax.jit`` first.
+      params: the params to estimate for, such as those from :func:`averaged_params`.
+      state: a fresh state from ``init``, whose averages have seen nothing.
+      batches: what to estimate from; every batch is used once.
+      rng: a random key for ``apply``; each batch gets its own. None if it draws nothing.
+      frozen: as in :func:`.check_state`; what is frozen may hold statistics.
+
+    Returns:
+      A state with the structure, shapes and dtypes of ``state``. Floating leaves are averaged;
+      the others, such as counters, are those of the first batch.
+
+    Raises:
+      ArgumentError: ``batches`` is empty, or ``state`` already holds statistics.
+      HaikuStateError: what :func:`.check_state` finds with ``is_training=True``.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import BatchNorm, pure_pair
+      >>> from haiku_state.recipes import reestimate_state
+      >>> model = pure_pair(BatchNorm, True, True, 0.9)
+      >>> def apply(params, state, rng, x):
+      ...     return model.apply(params, state, rng, x, is_training=True)
+      >>> params, fresh = model.init(None, jnp.ones((2, 1)), is_training=True)
+      >>> state = reestimate_state(
+      ...     jax.jit(apply), params, fresh, [jnp.array([[1.0], [3.0]]), jnp.array([[5.0], [9.0]])])
+      >>> for name in ("mean", "var"):
+      ...     print(state[f"batch_norm/~/{name}_ema"]["average"].round(3))
+      [[4.5]]
+      [[2.5]]
+
+    References:
+      Izmailov et al., *Averaging weights leads to wider optima and better generalization*, 2018,
+      section 3.2; ``torch.optim.swa_utils.update_bn``.
+    """
+    if any(map(_is_positive, average_counters(state, frozen).values())):
+        raise ArgumentError(
+            argument="state",
+            value=_("a state that already holds statistics"),
+            expected=_("a fresh one from init"),
+            wrong="reestimate_state(apply, params, train_state.state, batches)",
+            right="_, fresh = init(rng, inputs, True); "
+            "reestimate_state(apply, params, fresh, batches)",
+            why=_("the old statistics belong to other params, and would be averaged in"),
+            more="api/recipes",
+        )
+    average: Any = None
+    for index, batch in enumerate(batches):
+        key = None if rng is None else jax.random.fold_in(rng, index)
+        _output, after = apply(params, state, key, batch)
+        check_state(state, after, is_training=True, frozen=frozen)
+        if average is None:
+            average = after
+        average = jax.tree.map(
+            lambda a, s, n=index + 1: a + (s - a) / n if is_float(s) else a, average, after
+        )
+    if average is None:
+        raise ArgumentError(
+            argument="batches",
+            value=_("empty"),
+            expected=_("one batch or more"),
+            wrong="reestimate_state(apply, params, state, batches)",
+            right="reestimate_state(apply, params, state, list(batches))",
+            why=_(
+                "the statistics are a mean over batches; an iterator is empty after its first use"
+            ),
+            more="api/recipes",
+        )
+    return average
+
+
+def _is_positive(counter: Any) -> bool:
+    return not isinstance(counter, jax.core.Tracer) and bool(jnp.any(counter > 0))

@@ -1,0 +1,124 @@
+"""Params and state that training leaves as they are."""
+
+from typing import TYPE_CHECKING, Any
+
+import haiku as hk
+import jax
+
+from haiku_state.errors import NothingFrozenError
+from haiku_state.errors.base import as_lines
+from haiku_state.typing import Batch, LossFn, Predicate
+
+if TYPE_CHECKING:
+    import optax
+
+
+def freeze_params(
+    optimizer: "optax.GradientTransformation", predicate: Predicate
+) -> "optax.GradientTransformationExtraArgs":
+    r"""Leave some params as they are, whatever the optimizer does to the others.
+
+    .. math:: \Delta p_i = 0 \quad \text{if} \quad i \in F
+
+    The optimizer never sees the frozen params :math:`F`: it keeps no moments of them, and weight
+    decay does not shrink them. It is ``optax.multi_transform`` with Haiku's names.
+
+    Args:
+      optimizer: an optax optimizer for the other params.
+      predicate: ``predicate(module_name, name, value) -> bool``, True for what is frozen, as in
+        ``hk.data_structures.partition``. Rely only on the shape and dtype of the value: during an
+        update it is the gradient.
+
+    Returns:
+      An optimizer for all params.
+
+    Raises:
+      NothingFrozenError: at ``init``, if the predicate holds for no param that is not yet frozen.
+
+    Example:
+      >>> import jax.numpy as jnp, optax
+      >>> from haiku_state.recipes import freeze_params
+      >>> optimizer = freeze_params(optax.sgd(0.1), lambda module, name, value: name == "w")
+      >>> params = {"linear": {"w": jnp.ones(()), "b": jnp.ones(())}}
+      >>> updates, opt_state = optimizer.update(params, optimizer.init(params), params)
+      >>> params = optax.apply_updates(params, updates)
+      >>> print(params["linear"]["w"], params["linear"]["b"].round(2))
+      1.0 0.9
+
+    References:
+      Optax's documentation, `multi_transform
+      <https://optax.readthedocs.io/en/latest/api/combining_optimizers.html>`__.
+    """
+    import optax
+
+    def label(module: str, name: str, value: Any) -> str:
+        return "frozen" if _is_shown(value) and predicate(module, name, value) else "trained"
+
+    def labels(params: Any) -> Any:
+        result = hk.data_structures.map(label, params)
+        if "frozen" not in jax.tree.leaves(result):
+            raise NothingFrozenError(names=_names("params", params), function="freeze_params")
+        return result
+
+    return optax.multi_transform({"trained": optimizer, "frozen": optax.set_to_zero()}, labels)
+
+
+def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
+    r"""Keep some of the state as it is, whatever the forward pass returns.
+
+    .. math:: s'_i = s_i \quad \text{if} \quad i \in F
+
+    For a pretrained layer whose running statistics must not move. That is only half of the job: the
+    layer should also normalize by them, so run it with ``is_training=False``. Frozen counters do
+    not advance, which the update must know:
+    ``make_update(freeze_state(loss_fn, predicate), optimizer, frozen=predicate)``.
+
+    Args:
+      loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
+      predicate: ``predicate(module_name, name, value) -> bool``, True for what is frozen, as in
+        ``hk.data_structures.partition``; the value is that of the old state.
+
+    Returns:
+      A loss function of the same signature.
+
+    Raises:
+      NothingFrozenError: at a call, if the predicate holds for nothing in the state.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state.recipes import freeze_state
+      >>> def loss_fn(params, state, rng, batch):
+      ...     return jnp.float32(0), ({"a": {"n": jnp.ones(2)}, "b": {"n": jnp.ones(2)}}, {})
+      >>> frozen = freeze_state(loss_fn, lambda module, name, value: module == "a")
+      >>> state = {"a": {"n": jnp.zeros(2)}, "b": {"n": jnp.zeros(2)}}
+      >>> _, (state, _) = frozen({}, state, None, {})
+      >>> print(state["a"]["n"], state["b"]["n"])
+      [0. 0.] [1. 1.]
+
+    References:
+      Haiku's documentation, `Filtering data structures
+      <https://dm-haiku.readthedocs.io/en/latest/api.html#haiku.data_structures.partition>`__.
+    """
+
+    def with_frozen(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:
+        frozen = hk.data_structures.filter(predicate, state)
+        if not frozen:
+            raise NothingFrozenError(names=_names("state", state), function="freeze_state")
+        result: Any = loss_fn(params, state, rng, batch)
+        match result:
+            case (loss, (dict() as new_state, metrics)):
+                return loss, (hk.data_structures.merge(new_state, frozen), metrics)
+        return result  # the update names what is wrong with it
+
+    return with_frozen
+
+
+def _names(tree: str, values: Any) -> str:
+    traversed = hk.data_structures.traverse(values)
+    shown = ((module, name) for module, name, value in traversed if _is_shown(value))
+    return as_lines(f"{tree}[{module!r}][{name!r}]" for module, name in shown)
+
+
+def _is_shown(value: Any) -> bool:
+    """Return whether a value is there; an outer freeze_params leaves an empty node in its place."""
+    return bool(jax.tree.leaves(value))

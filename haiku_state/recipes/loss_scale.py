@@ -1,0 +1,234 @@
+"""A scale for the loss, so that float16 can hold its gradient."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import jax
+import jax.numpy as jnp
+
+from haiku_state.errors import ArgumentError, LossScaleError
+from haiku_state.errors.language import deferred as _
+from haiku_state.recipes.precision import is_float, wide_dtype
+from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn
+from haiku_state.update.step import make_update
+from haiku_state.update.train_state import TrainState
+
+if TYPE_CHECKING:
+    import jmp
+    import optax
+
+
+class LossScaleState(NamedTuple):
+    """The opt_state of :func:`scale_loss`."""
+
+    loss_scale: jax.Array
+    """The factor of the next loss, a scalar of dtype float32."""
+
+    good_steps: jax.Array
+    """The steps since the scale last changed, a scalar of dtype int32; 0 if it never changes."""
+
+    finite: jax.Array
+    """Whether the last gradients were finite, so that the step was taken, a scalar bool."""
+
+    inner: Any
+    """The opt_state of the optimizer inside."""
+
+
+def scale_loss(
+    optimizer: "optax.GradientTransformation", loss_scale: "jmp.LossScale"
+) -> "optax.GradientTransformationExtraArgs":
+    r"""Divide the gradients of a scaled loss by its scale, and skip a step that overflowed.
+
+    .. math:: g = \frac{1}{k} \nabla (k L), \qquad
+       \Delta p = 0 \quad \text{if} \quad \exists i: g_i \notin \mathbb{R}
+
+    This is the optimizer's half. A step whose gradients are not all finite is skipped: its
+    updates are zero, and the opt_state inside stays as it was. The other half is the update step,
+    :func:`make_scaled_update`, which multiplies the loss by the scale :math:`k`.
+
+    It must be the outermost optimizer: anything around it would see the scaled gradients, or steps
+    that were not taken.
+
+    Args:
+      optimizer: an Optax optimizer.
+      loss_scale: a loss scale of jmp. ``DynamicLossScale`` halves when gradients overflow, and
+        doubles after ``period`` good steps; ``StaticLossScale`` never changes;
+        ``NoOpLossScale`` is 1.
+
+    Returns:
+      An optimizer for :func:`make_scaled_update`. Its opt_state holds the scale, whether the last
+      step was taken, and the opt_state of ``optimizer``.
+
+    Raises:
+      ArgumentError: ``loss_scale`` is not one of jmp's.
+      LossScaleError: at ``init``, if ``optimizer`` already scales the loss; at an update, if the
+        gradients are not those of a scaled loss.
+
+    Example:
+      >>> import jax.numpy as jnp, jmp, optax
+      >>> from haiku_state.recipes import scale_loss
+      >>> optimizer = scale_loss(optax.sgd(1.0), jmp.DynamicLossScale(jnp.float32(8)))
+      >>> params = {"linear": {"w": jnp.float32(1)}}
+      >>> opt_state = optimizer.init(params)
+      >>> for gradient in (24.0, jnp.inf):
+      ...     grads = {"linear": {"w": jnp.float32(gradient)}}
+      ...     updates, opt_state = optimizer.update(grads, opt_state, params, is_scaled=True)
+      ...     print(updates["linear"]["w"], opt_state.finite, opt_state.loss_scale)
+      -3.0 True 8.0
+      0.0 False 4.0
+
+    References:
+      Micikevicius et al., *Mixed precision training*, 2018, section 3.2. The adjustment is that of
+      `jmp <https://github.com/google-deepmind/jmp>`__; ``optax.apply_if_finite`` skips steps
+      without a scale.
+    """
+    import jmp
+    import optax
+
+    if not isinstance(loss_scale, jmp.DynamicLossScale | jmp.StaticLossScale | jmp.NoOpLossScale):
+        raise ArgumentError(
+            argument="loss_scale",
+            value=repr(loss_scale),
+            expected=_("a loss scale of jmp"),
+            wrong=f"scale_loss(optimizer, {loss_scale!r})",
+            right="scale_loss(optimizer, jmp.DynamicLossScale(jnp.float32(2.0**15)))",
+            why=_("jmp knows how the scale changes from step to step"),
+            more="api/recipes",
+        )
+
+    inner = optax.with_extra_args_support(optimizer)
+
+    def init(params: Any) -> LossScaleState:
+        inner_state = inner.init(params)
+        if any(map(_is_scale, jax.tree.leaves(inner_state, is_leaf=_is_scale))):
+            raise LossScaleError(
+                problem=_("the loss would be scaled twice"),
+                wrong="scale_loss(scale_loss(optimizer, scale), scale)",
+                right="scale_loss(optimizer, scale)",
+            )
+        scale = jnp.array(loss_scale.loss_scale, jnp.float32)
+        counter = jnp.array(getattr(loss_scale, "counter", 0), jnp.int32)
+        return LossScaleState(scale, counter, jnp.array(True), inner_state)
+
+    def update(
+        updates: Any,
+        state: LossScaleState,
+        params: Any = None,
+        *,
+        is_scaled: bool = False,
+        **extra_args: Any,
+    ) -> tuple[Any, LossScaleState]:
+        if not is_scaled:
+            raise LossScaleError(
+                problem=_("the gradients are not those of a scaled loss"),
+                wrong="make_update(loss_fn, optimizer)",
+                right="make_scaled_update(loss_fn, optimizer)",
+            )
+        scale, counter, _finite, inner_state = state
+        grads = jax.tree.map(lambda g: (g.astype(wide_dtype(g)) / scale).astype(g.dtype), updates)
+        finite = jmp.all_finite(grads)
+        taken = inner.update(grads, inner_state, params, **extra_args)
+        not_taken = jax.tree.map(jnp.zeros_like, taken[0]), inner_state
+        updates, inner_state = jmp.select_tree(finite, taken, not_taken)
+        if isinstance(loss_scale, jmp.DynamicLossScale):
+            # a PyTree of jmp would lose its other fields, so they come from the one that was given
+            dynamic = dataclasses.replace(loss_scale, loss_scale=scale, counter=counter)
+            with jax.numpy_dtype_promotion("standard"):  # jmp multiplies an integer by a bool
+                dynamic = dynamic.adjust(finite)
+            scale, counter = dynamic.loss_scale, dynamic.counter
+        return updates, LossScaleState(scale, counter, finite, inner_state)
+
+    return optax.GradientTransformationExtraArgs(init, update)
+
+
+def make_scaled_update(
+    loss_fn: LossFn,
+    optimizer: "optax.GradientTransformationExtraArgs",
+    *,
+    strict: bool = True,
+    frozen: Predicate | None = None,
+    weight: Callable[[Batch], jax.Array] | None = None,
+) -> UpdateFn:
+    r"""Build an update step like :func:`.make_update`, of a loss that is scaled up.
+
+    .. math:: (p, s, o) \mapsto
+       \begin{cases} (p + \Delta p,\; s',\; o') & \text{if all gradients are finite} \\
+       (p,\; s,\; o'') & \text{else} \end{cases}
+
+    The loss is multiplied by the scale in the opt_state before its gradient is taken, so that
+    float16 can hold the gradient. Where a step is not taken, params and state stay, and
+    :math:`o''` differs from :math:`o` in the scale. The metrics hold the loss without the scale.
+
+    Args:
+      loss_fn: as in :func:`.make_update`.
+      optimizer: an optimizer from :func:`scale_loss`.
+      strict: as in :func:`.make_update`.
+      frozen: as in :func:`.make_update`.
+      weight: as in :func:`.make_update`.
+
+    Returns:
+      ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``.
+
+    Raises:
+      LossScaleError: at the first call, if :func:`scale_loss` is not the outermost optimizer.
+      HaikuStateError: at the first call, the errors of :func:`.make_update`.
+
+    Example:
+      >>> import jax, jax.numpy as jnp, jmp, optax
+      >>> from haiku_state import init_train_state, make_update
+      >>> from haiku_state.recipes import make_scaled_update, scale_loss
+      >>> def init(rng):
+      ...     return {"w": jnp.float32(0)}, {}
+      >>> def loss_fn(params, state, rng, batch):
+      ...     w = params["w"].astype(jnp.float16)
+      ...     return w.astype(jnp.float32) * 1e-8, (state, {})
+      >>> plain = optax.sgd(1.0)
+      >>> scaled = scale_loss(plain, jmp.StaticLossScale(jnp.float32(2.0**15)))
+      >>> for make, optimizer in ((make_update, plain), (make_scaled_update, scaled)):
+      ...     train_state = init_train_state(init, optimizer, jax.random.key(0))
+      ...     train_state, metrics = make(loss_fn, optimizer)(train_state, {})
+      ...     print(f"{train_state.params['w']:.0e}")
+      0e+00
+      -1e-08
+
+    References:
+      Micikevicius et al., *Mixed precision training*, 2018, section 3.2.
+    """
+    import optax
+
+    unscaling = optax.GradientTransformationExtraArgs(
+        optimizer.init, functools.partial(optimizer.update, is_scaled=True)
+    )
+
+    def update(
+        train_state: TrainState, batch: Batch, *, axis_name: str | None = None
+    ) -> tuple[TrainState, Metrics]:
+        if not _is_scale(train_state.opt_state):
+            raise LossScaleError(
+                problem=_("scale_loss is not the outermost optimizer"),
+                wrong="make_scaled_update(loss_fn, optimizer)",
+                right="make_scaled_update(loss_fn, scale_loss(optimizer, loss_scale))",
+            )
+        scale = train_state.opt_state.loss_scale
+
+        def scaled_loss(*arguments: Any) -> Any:
+            result: Any = loss_fn(*arguments)
+            match result:
+                case (loss, aux) if is_float(loss):
+                    return loss.astype(wide_dtype(loss)) * scale, aux
+            return result  # make_update names what is wrong with it
+
+        step = make_update(scaled_loss, unscaling, strict=strict, frozen=frozen, weight=weight)
+        new, metrics = step(train_state, batch, axis_name=axis_name)
+        # the state of a step that overflowed is not kept either
+        finite = new.opt_state.finite
+        state = jax.tree.map(lambda n, o: jnp.where(finite, n, o), new.state, train_state.state)
+        return new._replace(state=state), {**metrics, "loss": metrics["loss"] / scale}
+
+    return cast(UpdateFn, update)
+
+
+def _is_scale(node: Any) -> bool:
+    return isinstance(node, LossScaleState)

@@ -1,0 +1,128 @@
+"""Half the bits where they suffice: casts around a loss function."""
+
+from typing import TYPE_CHECKING, Any
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors import ArgumentError
+from haiku_state.errors.base import as_lines
+from haiku_state.errors.describe import leaves_by_path
+from haiku_state.errors.language import deferred as _
+from haiku_state.modules import BatchNorm, ExponentialMovingAverage
+from haiku_state.typing import Batch, LossFn
+
+if TYPE_CHECKING:
+    import jmp
+
+# what would lose its running statistics to rounding if it computed in half precision
+_AVERAGING = (BatchNorm, ExponentialMovingAverage, hk.BatchNorm, hk.ExponentialMovingAverage)
+
+
+def mixed_precision(loss_fn: LossFn, policy: "jmp.Policy | str") -> LossFn:
+    r"""Compute in one dtype, and keep the params and the state in another.
+
+    .. math:: L(p) = \operatorname{cast}_{o}\bigl(
+       \ell(\operatorname{cast}_{c}(p), \operatorname{cast}_{c}(x))\bigr)
+
+    Params and the floating leaves of the batch are cast to the compute dtype :math:`c`, the loss
+    and the metrics to the output dtype :math:`o`. The gradient has the dtype of the params. The
+    state is not cast: :class:`.BatchNorm`, ``hk.BatchNorm`` and both exponential moving averages
+    take their statistics in float32, unless you gave them their own policy with
+    ``hk.mixed_precision``. Cast the logits to float32 before a softmax in ``loss_fn``.
+
+    bfloat16 has the range of float32 and needs nothing else. float16 does not: small gradients
+    underflow, and :func:`scale_loss` prevents that.
+
+    Args:
+      loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
+      policy: a ``jmp.Policy``, or a policy string.
+
+    Returns:
+      A loss function of the same signature.
+
+    Raises:
+      ValueError: from jmp, if it cannot read the policy string.
+      ArgumentError: at a call, if the params do not have the dtype that the policy says.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state.recipes import mixed_precision
+      >>> def loss_fn(params, state, rng, batch):
+      ...     loss = jnp.mean(params["linear"]["w"] * batch["x"])
+      ...     print("computes in", loss.dtype)
+      ...     return loss, (state, {})
+      >>> half = mixed_precision(loss_fn, "params=float32,compute=bfloat16,output=float32")
+      >>> loss, _ = half({"linear": {"w": jnp.ones(2)}}, {}, None, {"x": jnp.ones(2)})
+      computes in bfloat16
+      >>> print(loss.dtype)
+      float32
+
+    References:
+      Micikevicius et al., *Mixed precision training*, 2018, section 3.
+    """
+    import jmp
+
+    policy = jmp.get_policy(policy) if isinstance(policy, str) else policy
+
+    def in_half(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:
+        _check_params(params, jnp.dtype(policy.param_dtype))
+        params, batch = policy.cast_to_compute((params, batch))
+        with hk.intercept_methods(_average_in_float32):
+            result: Any = loss_fn(params, state, rng, batch)
+        match result:
+            case (loss, (new_state, metrics)):
+                loss, metrics = policy.cast_to_output((loss, metrics))
+                return loss, (new_state, metrics)
+        return result  # the update names what is wrong with it
+
+    return in_half
+
+
+def is_float(leaf: Any) -> bool:
+    """Return whether a leaf is an array of a floating or complex dtype."""
+    return hasattr(leaf, "dtype") and bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
+
+
+def wide_dtype(leaf: Any) -> Any:
+    """Return the dtype to sum in: at least float32 for floating leaves, their own for others."""
+    return np.promote_types(leaf.dtype, np.float32) if is_float(leaf) else leaf.dtype
+
+
+def _check_params(params: Any, dtype: Any) -> None:
+    wrong = [
+        f"{path}: {leaf.dtype}"
+        for path, leaf in leaves_by_path(params=params).items()
+        if is_float(leaf) and leaf.dtype != dtype
+    ]
+    if wrong:
+        raise ArgumentError(
+            argument="params",
+            value=as_lines(wrong).strip(),
+            expected=dtype,
+            wrong="params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)",
+            right="params = policy.cast_to_param(params)",
+            why=_(
+                "the policy says in which dtype the params are kept, and the update changes those"
+            ),
+            more="api/recipes",
+        )
+
+
+def _average_in_float32(next_f: Any, args: Any, kwargs: Any, context: hk.MethodContext) -> Any:
+    """Let the modules that average compute in float32, between inputs and outputs in half."""
+    module = context.module
+    averaging = isinstance(module, _AVERAGING) and context.method_name == "__call__"
+    halves = {leaf.dtype for leaf in jax.tree.leaves((args, kwargs)) if _is_half(leaf)}
+    if not averaging or not halves or hk.mixed_precision.get_policy(type(module)) is not None:
+        return next_f(*args, **kwargs)
+    args, kwargs = jax.tree.map(
+        lambda leaf: leaf.astype(jnp.float32) if _is_half(leaf) else leaf, (args, kwargs)
+    )
+    return next_f(*args, **kwargs).astype(halves.pop())
+
+
+def _is_half(leaf: Any) -> bool:
+    return is_float(leaf) and leaf.dtype.itemsize < 4

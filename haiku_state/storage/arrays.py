@@ -1,0 +1,242 @@
+"""Params and state as plain NumPy arrays, in memory and in files."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state import errors
+from haiku_state.errors.describe import describe, stacked_error
+from haiku_state.errors.language import deferred as _
+from haiku_state.storage.leaves import differences, kinds_of
+from haiku_state.typing import Params, State
+
+Array: TypeAlias = "np.ndarray[Any, Any]"
+Arrays: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Array]]]
+Path3: TypeAlias = tuple[str, str, str]
+
+TO_NUMPY = "to_numpy(params, state)"
+
+
+def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Array]]]:
+    """Copy params and state into plain nested dicts of NumPy arrays.
+
+    Args:
+      params: Haiku's parameters, of one replica.
+      state: Haiku's state, of one replica.
+
+    Returns:
+      ``{"params": {module: {name: array}}, "state": {module: {name: array}}}``, with the shapes
+      and dtypes of the leaves.
+
+    Raises:
+      ArgumentError: a module's value is not a dict of arrays.
+      DeviceStackedError: a leaf is spread over devices.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state.storage import to_numpy
+      >>> to_numpy({"linear": {"b": jnp.zeros(2)}}, {})
+      {'params': {'linear': {'b': array([0., 0.], dtype=float32)}}, 'state': {}}
+
+    References:
+      Haiku's documentation, `How can I save and load parameters?
+      <https://dm-haiku.readthedocs.io/en/latest/index.html>`__.
+    """
+    leaves = _flattened({"params": params, "state": state}, "params, state = init(rng, inputs)")
+    for path, leaf in leaves.items():
+        _check_one_replica(path, leaf)
+    return _nested({path: np.array(leaf) for path, leaf in leaves.items()})
+
+
+def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, State]:
+    """Load NumPy arrays into a model's params and state.
+
+    Args:
+      arrays: what :func:`to_numpy` or :func:`load_numpy` returned.
+      params: the parameters that ``init`` returns for the model.
+      state: the state that ``init`` returns for the model.
+
+    Returns:
+      ``(params, state)`` as JAX arrays on the default device.
+
+    Raises:
+      ArgumentError: ``arrays`` is not such a dict.
+      SavedMismatchError: it lists every name, shape and dtype that differs.
+      DeviceStackedError: every array has one extra axis, the device axis.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state.storage import from_numpy, to_numpy
+      >>> model = {"linear": {"b": jnp.zeros(2)}}
+      >>> arrays = to_numpy({"linear": {"b": jnp.ones(2)}}, {})
+      >>> from_numpy(arrays, model, {})
+      ({'linear': {'b': Array([1., 1.], dtype=float32)}}, {})
+
+    References:
+      The inverse of :func:`to_numpy`.
+    """
+    given = _flattened(arrays, "arrays = to_numpy(params, state)")
+    wanted = _flattened({"params": params, "state": state}, "params, state = init(rng, inputs)")
+    common = [path for path in wanted if path in given]
+    if common and all(given[p].shape[1:] == np.shape(wanted[p]) != given[p].shape for p in common):
+        shapes = given[common[0]].shape, np.shape(wanted[common[0]])
+        raise stacked_error(_show(common[0]), *shapes, TO_NUMPY)
+    if found := differences(kinds_of(**_nested(given)), kinds_of(**_nested(wanted))):
+        raise errors.SavedMismatchError(
+            saved="arrays",
+            wanted="params, state",
+            differences=errors.as_lines(found),
+            wrong="from_numpy(arrays, params, state)",
+            right="params, state = init(rng, inputs); from_numpy(arrays, params, state)",
+        )
+    loaded = _nested({path: jnp.array(given[path]) for path in wanted})
+    return loaded["params"], loaded["state"]
+
+
+def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
+    """Write arrays to an ``.npz`` file atomically: whole or not at all.
+
+    ``numpy.load`` reads it without this package and without pickle. An entry is called
+    ``params:module path:name:dtype``; a dtype that NumPy does not have, such as bfloat16, is
+    stored as unsigned integers with the same bits.
+
+    Args:
+      path: the file; an existing one is replaced when the new one is complete.
+      arrays: what :func:`to_numpy` returned.
+
+    Raises:
+      ArgumentError: ``arrays`` is not such a dict, a name contains a colon, or an array holds
+        objects.
+
+    Example:
+      >>> import pathlib, tempfile, jax.numpy as jnp
+      >>> from haiku_state.storage import load_numpy, save_numpy, to_numpy
+      >>> with tempfile.TemporaryDirectory() as folder:
+      ...     path = pathlib.Path(folder) / "model.npz"
+      ...     save_numpy(path, to_numpy({"linear": {"b": jnp.ones(2)}}, {}))
+      ...     load_numpy(path)["params"]
+      {'linear': {'b': array([1., 1.], dtype=float32)}}
+
+    References:
+      NumPy's documentation, `numpy.savez
+      <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>`__.
+    """
+    entries: dict[str, Any] = {}
+    for names, array in _flattened(arrays, "arrays = to_numpy(params, state)").items():
+        array = np.asarray(array)
+        entry = ":".join((*names, str(array.dtype)))
+        if entry.count(":") != 3 or array.dtype.hasobject:
+            raise errors.ArgumentError(
+                argument=_show(names),
+                value=describe(array),
+                expected=_("an array of numbers, under names without a colon"),
+                wrong=f"{names[1]}:{names[2]}",
+                right=f"{names[1]}:{names[2]}".replace(":", "_"),
+                why=_("the file has one entry for each array, called params:module:name:dtype"),
+                more="api/storage",
+            )
+        known = array.dtype.isbuiltin == 1
+        entries[entry] = array if known else array.view(f"u{array.dtype.itemsize}")
+    path = Path(path)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            np.savez(file, **entries)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Array]]]:
+    """Read a file that :func:`save_numpy` wrote.
+
+    Args:
+      path: the file.
+
+    Returns:
+      What :func:`to_numpy` returned.
+
+    Raises:
+      FileNotFoundError: there is no such file.
+      DamagedFileError: it is damaged, or not a file of :func:`save_numpy`.
+
+    Example:
+      >>> from haiku_state.storage import load_numpy
+      >>> load_numpy("no-such-file.npz")
+      Traceback (most recent call last):
+        ...
+      FileNotFoundError: [Errno 2] No such file or directory: 'no-such-file.npz'
+
+    References:
+      NumPy's documentation, `numpy.load
+      <https://numpy.org/doc/stable/reference/generated/numpy.load.html>`__.
+    """
+    leaves = {}
+    with open(path, "rb") as stream:
+        try:
+            with np.load(stream, allow_pickle=False) as file:
+                for entry, array in file.items():
+                    kind, module, name, dtype = entry.split(":")
+                    leaves[kind, module, name] = array.view(jnp.dtype(dtype))
+            return _nested(leaves)
+        # the libraries that read damaged files raise errors of all kinds
+        except Exception as error:
+            raise errors.DamagedFileError(
+                path=path,
+                damage=errors.as_lines([f"{type(error).__name__}: {error}"]),
+                wrong=f'load_numpy("{path}")',
+                right=f'save_numpy("{path}", to_numpy(params, state))',
+            ) from error
+
+
+def _flattened(arrays: Any, right: str) -> dict[Path3, Any]:
+    """Return the arrays by kind, module and name."""
+    leaves = dict(_leaves(arrays))
+    for path, leaf in leaves.items():
+        if len(path) != 3 or path[0] not in ("params", "state") or not hasattr(leaf, "dtype"):
+            raise errors.ArgumentError(
+                argument=_show(path),
+                value=describe(leaf),
+                expected=_("an array at params[module][name] or state[module][name]"),
+                wrong=f"{_show(path)} = {describe(leaf)}",
+                right=right,
+                why=_("Haiku's params and state are dicts of modules, each a dict of arrays"),
+                more="api/storage",
+            )
+    return leaves
+
+
+def _leaves(tree: Any, *path: str) -> Iterator[tuple[Any, Any]]:
+    """Yield what nested dicts hold, with the path of each leaf."""
+    if isinstance(tree, Mapping):
+        for name, inner in tree.items():
+            yield from _leaves(inner, *path, name)
+    else:
+        yield path, tree
+
+
+def _nested(leaves: Mapping[Path3, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Put the arrays into nested dicts, by kind, module and name."""
+    nested: dict[str, dict[str, dict[str, Any]]] = {"params": {}, "state": {}}
+    for (kind, module, name), leaf in leaves.items():
+        nested[kind].setdefault(module, {})[name] = leaf
+    return nested
+
+
+def _check_one_replica(path: Path3, leaf: Any) -> None:
+    shards = getattr(leaf, "addressable_shards", [])
+    one_row_each = len(shards) > 1 and leaf.shape[:1] == (len(leaf.sharding.device_set),)
+    # pmap's shards lose the device axis on some versions of JAX; those of a mesh keep it
+    if one_row_each and shards[0].data.shape in (leaf.shape[1:], (1, *leaf.shape[1:])):
+        raise stacked_error(_show(path), leaf.shape, leaf.shape[1:], TO_NUMPY)
+
+
+def _show(path: tuple[str, ...]) -> str:
+    root, *names = path or ("arrays",)
+    return root + "".join(f"[{name!r}]" for name in names)

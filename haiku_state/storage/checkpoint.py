@@ -1,0 +1,596 @@
+"""Checkpoints by Orbax: a train state and its place in the data, for an exact resume.
+
+A checkpoint is a folder whose name is the step, with two items that any Orbax program can read:
+
+    6/train_state/    the arrays, under the names of the train state, written by Orbax
+    6/manifest/       JSON: what the leaves are, their checksums, and the position in the data
+
+Orbax alone would restore a flipped bit as a wrong number. So the manifest holds the SHA-256 of each
+file, which is compared before Orbax reads it, and a checksum of each leaf, which is compared with
+the restored arrays.
+"""
+
+import contextlib
+import hashlib
+import json
+import logging
+import operator
+import os
+import re
+import reprlib
+import shutil
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from haiku_state import errors
+from haiku_state.errors.describe import is_weak, leaves_by_path
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+from haiku_state.storage.leaves import (
+    arrays_of,
+    data_of,
+    differences,
+    kinds_of,
+    orbax,
+    partial_checksum,
+    replaced,
+    to_save,
+)
+from haiku_state.update.exchange import gathered
+
+Manifest = dict[str, Any]
+
+ARRAYS, MANIFEST = "train_state", "manifest"
+
+# what this version writes; a later one may write otherwise, but still this number and the seal
+FORMAT = 1
+
+# a folder with this in its name is not complete, or being deleted; Orbax ignores it too
+UNFINISHED = ".orbax-checkpoint-tmp-"
+
+_MISSING = _("{path} is missing")
+_CHANGED = _("{path} has changed since it was written")
+
+_UNWRITABLE = _(
+    "`directory` must be a writable folder with enough free space, the same in all processes; the "
+    "older checkpoints are untouched"
+)
+_UNREADABLE = _(
+    "the checkpoint may be intact, so no older one was taken: give this process access to the "
+    "folder, and enough memory"
+)
+
+
+class Restored(NamedTuple):
+    """What :func:`restore_checkpoint` returns.
+
+    Example:
+      >>> from haiku_state.storage import Restored
+      >>> Restored._fields
+      ('train_state', 'position', 'skipped')
+    """
+
+    train_state: Any
+    """The train state, bit for bit the one that was saved."""
+
+    position: Any
+    """The place in the data that was saved with it, a JSON value."""
+
+    skipped: tuple[tuple[int, str], ...]
+    """The step of each newer checkpoint that is damaged, and what is wrong with it."""
+
+
+def save_checkpoint(
+    directory: str | os.PathLike[str],
+    train_state: Any,
+    position: Any = None,
+    *,
+    keep: int = 3,
+) -> Path:
+    """Write a train state and its place in the data to its own folder, with Orbax.
+
+    The folder appears under its name, the step, when it is complete: a process that is killed
+    halfway leaves the older checkpoints as they are, and creates no new one. The arrays are
+    Orbax's item ``train_state``, nested dicts with the names of the train state's fields; random
+    keys are saved as their data. The JSON item ``manifest`` holds what arrays alone do not: the
+    kind of each leaf, checksums, and the position. A leaf of weak type stays weak.
+
+    A checkpoint is never silently replaced. If an intact one of the same step and the same train
+    state exists, it stays, with its position, and nothing is written. If one of this step or a
+    later one holds a different train state, the directory belongs to a different run: an error. A
+    damaged one of this step or a later one is set aside (for example, ``6`` as ``6.broken``).
+
+    With several processes, each of them calls this with its part of the same train state, and
+    each writes the shards that it holds, so all must see the same directory. All return when the
+    checkpoint is complete; an error is raised in all of them.
+
+    Args:
+      directory: where the checkpoints of one run are; it is created if it does not exist. Other
+        files in it are left alone.
+      train_state: a :class:`.TrainState` of one replica, or any PyTree with an integer scalar
+        ``step``. Leaves of any shape, dtype and sharding, and random keys.
+      position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
+        even NaN and infinity.
+      keep: how many checkpoints to keep, those with the largest steps, at least 1.
+
+    Returns:
+      The folder of the checkpoint.
+
+    Raises:
+      MissingExtraError: orbax is not installed.
+      ArgumentError: ``step`` is not a nonnegative integer, JAX or Orbax cannot hold a leaf as it
+        is, JSON cannot hold the position, or ``keep`` is below 1.
+      DeviceStackedError: the train state has a device axis.
+      DonatedBufferError: an update has consumed the train state.
+      CheckpointDirectoryError: the directory belongs to a different run, is being written by one,
+        holds a checkpoint in a newer format, or cannot be written.
+      LostProcessError: another process has not come to the same place for 300 seconds.
+
+    Example:
+      >>> import tempfile, jax, jax.numpy as jnp
+      >>> from haiku_state import TrainState
+      >>> from haiku_state.storage import restore_checkpoint, save_checkpoint
+      >>> params = {"linear": {"b": jnp.ones(2)}}
+      >>> train_state = TrainState(params, {}, (), jax.random.key(0), jnp.int32(7))
+      >>> with tempfile.TemporaryDirectory() as directory:
+      ...     folder = save_checkpoint(directory, train_state, {"epoch": 1, "batch": 3})
+      ...     restored = restore_checkpoint(directory, train_state)
+      >>> print(folder.name, restored.train_state.params["linear"]["b"], restored.position)
+      7 [1. 1.] {'epoch': 1, 'batch': 3}
+
+    References:
+      Orbax's documentation, `Checkpointing
+      <https://orbax.readthedocs.io/en/latest/guides/checkpoint/orbax_checkpoint_101.html>`__.
+    """
+    directory = Path(os.path.abspath(directory))
+    processes = _Processes(directory, "save_checkpoint", _UNWRITABLE)
+
+    def checked() -> tuple[int, Any]:
+        _check_keep(keep)
+        _check_position(position)
+        arrays = arrays_of(train_state, "save_checkpoint(directory, {})")
+        return _step_of(train_state), arrays
+
+    step, arrays = processes.each(checked)
+    unfinished = directory / f"{step}{UNFINISHED}new"
+    by_path = leaves_by_path(train_state=arrays)
+    leaves = {
+        "kind": kinds_of(train_state=arrays),
+        "weak": [path for path, leaf in by_path.items() if is_weak(leaf)],
+        "checksum": processes.checksums(arrays),
+    }
+
+    def is_new() -> bool:
+        directory.mkdir(parents=True, exist_ok=True)
+        held.enter_context(_locked(directory))
+        if _is_saved(directory, step, leaves):
+            return False
+        for left in directory.glob(f"[0-9]*{UNFINISHED}*"):  # by a save that failed or was killed
+            shutil.rmtree(left)
+        (unfinished / ARRAYS).mkdir(parents=True)
+        return True
+
+    def write_arrays() -> None:
+        save = orbax().args.PyTreeSave(_nested(jax.tree.map(to_save, arrays)))
+        _with_handler(unfinished, lambda handler, path: handler.save(path, args=save))
+
+    def complete() -> None:
+        _with_handler(unfinished, lambda handler, path: handler.finalize(path))
+        _write_manifest(
+            unfinished, {"format": FORMAT, "step": step, "leaves": leaves, "position": position}
+        )
+        unfinished.rename(directory / str(step))
+        for old in _steps_in(directory)[:-keep]:
+            # under a name that the next save deletes, in case this one does not finish
+            going = directory / f"{old}{UNFINISHED}old"
+            shutil.rmtree((directory / str(old)).rename(going))
+
+    with contextlib.ExitStack() as held:
+        if processes.first(is_new):
+            processes.each(write_arrays)
+            processes.first(complete)
+    return directory / str(step)
+
+
+def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored | None:
+    """Read the newest intact checkpoint in a folder.
+
+    Every file and every restored leaf is compared with the checksums that were saved with it. A
+    truncated or modified checkpoint is skipped in favor of the next older one, with a warning.
+
+    With several processes, each of them calls this, and each reads the shards that it needs; an
+    error is raised in all of them.
+
+    Args:
+      directory: what :func:`save_checkpoint` was given.
+      like: a fresh train state of the same model and optimizer, of one replica. It determines the
+        structure, and the place of each leaf: a leaf that is sharded over a mesh comes back
+        sharded in the same way, a NumPy array as a JAX array on the default device.
+
+    Returns:
+      Train state, position and what was skipped; None if there is no checkpoint.
+
+    Raises:
+      MissingExtraError: orbax is not installed.
+      SavedMismatchError: it lists every path, shape, dtype and kind of key that differs.
+      DamagedFileError: there are checkpoints, but none is intact.
+      CheckpointDirectoryError: the directory is a file, or cannot be read; or a newer version of
+        this package has written the newest checkpoint.
+      LostProcessError: another process has not come to the same place for 300 seconds.
+      DeviceStackedError: ``like`` has a device axis.
+      DonatedBufferError: an update has consumed ``like``.
+      ArgumentError: ``like`` has a leaf that cannot be saved exactly.
+
+    Example:
+      >>> import tempfile, jax, jax.numpy as jnp
+      >>> from haiku_state import TrainState
+      >>> from haiku_state.storage import restore_checkpoint
+      >>> params = {"linear": {"b": jnp.zeros(2)}}
+      >>> like = TrainState(params, {}, (), jax.random.key(0), jnp.int32(0))
+      >>> with tempfile.TemporaryDirectory() as directory:
+      ...     print(restore_checkpoint(directory, like))
+      None
+
+    References:
+      The inverse of :func:`save_checkpoint`.
+    """
+    directory = Path(os.path.abspath(directory))
+    processes = _Processes(directory, "restore_checkpoint", _UNREADABLE)
+    places = processes.each(lambda: arrays_of(like, "restore_checkpoint(directory, {})"))
+    damaged: dict[int, str] = {}
+    # listed again each time: the training may be replacing old ones with newer ones
+    while untried := processes.first(
+        lambda: [step for step in _steps_in(directory) if step not in damaged]
+    ):
+        step = untried[-1]
+        try:
+            manifest, train_state = _restored_step(processes, step, places)
+        except _DamagedError as error:
+            damaged[step] = str(error)
+            continue
+        skipped = {other: reason for other, reason in damaged.items() if other > step}
+        if skipped:
+            values = {"directory": directory, "step": step, "skipped": _as_steps(skipped)}
+            warnings.warn(errors.SkippedCheckpointWarning(**values), stacklevel=2)
+        return Restored(train_state, manifest["position"], tuple(skipped.items()))
+    if damaged:
+        raise errors.DamagedFileError(
+            path=directory,
+            damage=_as_steps(damaged),
+            wrong=f'restore_checkpoint("{directory}", train_state)',
+            right=f'restore_checkpoint("{directory}-copy", train_state)',
+        )
+    return None
+
+
+# --- what is checked before anything is written or loaded
+
+
+def _check_keep(keep: Any) -> None:
+    if not isinstance(keep, int) or keep < 1:
+        raise errors.ArgumentError(
+            argument="keep",
+            value=keep,
+            expected=_("an integer of at least 1"),
+            wrong=f"save_checkpoint(directory, train_state, keep={keep})",
+            right="save_checkpoint(directory, train_state, keep=1)",
+            why=_("older checkpoints are deleted once the new one is complete; one must remain"),
+            more="api/storage",
+        )
+
+
+def _step_of(train_state: Any) -> int:
+    step: Any = getattr(train_state, "step", None)
+    with contextlib.suppress(TypeError):
+        if operator.index(step) >= 0:
+            return operator.index(step)
+    raise errors.ArgumentError(
+        argument="train_state.step",
+        value=str(step),
+        expected=_("a nonnegative integer"),
+        wrong=f"save_checkpoint(directory, train_state._replace(step={step}))",
+        right="save_checkpoint(directory, train_state._replace(step=jnp.int32(0)))",
+        why=_("the step is the name of the checkpoint; the newest has the largest step"),
+        more="api/storage",
+    )
+
+
+def _check_position(position: Any) -> None:
+    with contextlib.suppress(TypeError, ValueError):
+        # what JSON changes, such as a tuple or a key that is not a string, would not come back
+        if repr(json.loads(json.dumps(position))) == repr(position):
+            return
+    raise errors.ArgumentError(
+        argument="position",
+        value=reprlib.repr(position),
+        expected=_("a JSON value that comes back unchanged"),
+        wrong="save_checkpoint(directory, train_state, (3, 17))",
+        right='save_checkpoint(directory, train_state, {"epoch": 3, "batch": 17})',
+        why=_(
+            "the position is stored as JSON: dicts with names, lists, strings, numbers, booleans "
+            "and None"
+        ),
+        more="api/storage",
+    )
+
+
+# --- the folder of all checkpoints
+
+
+def _steps_in(directory: Path) -> list[int]:
+    """Return the steps of all checkpoints, including damaged ones, smallest first."""
+    if not directory.exists():
+        return []
+    return sorted(
+        int(folder.name)
+        for folder in directory.iterdir()
+        if re.fullmatch(r"0|[1-9]\d*", folder.name)
+        and any((folder / item).exists() for item in (ARRAYS, MANIFEST))  # else it is not ours
+    )
+
+
+@contextlib.contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Keep the first processes of other runs from saving here at the same time."""
+    try:
+        import fcntl
+    except ImportError:  # Windows does not have it, and cannot lock a folder
+        yield
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise errors.CheckpointDirectoryError(
+            directory=directory,
+            reason=translated(_("another run is saving there")),
+            wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
+            right=f'save_checkpoint("{directory}-2", train_state)',
+            why=_("each run has a folder of its own: they would replace each other's checkpoints"),
+        ) from None
+    finally:
+        os.close(descriptor)
+
+
+def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
+    """Return whether the same checkpoint exists; set damaged ones aside; refuse another run's."""
+    steps = _steps_in(directory)
+    for other in steps:  # also the old ones, which would soon be deleted
+        _check_format(directory, other)
+    for other in [other for other in steps if other >= step]:
+        try:
+            manifest = _intact(directory, other)
+        except _DamagedError:
+            aside = directory / f"{other}.broken"
+            shutil.rmtree(aside, ignore_errors=True)
+            (directory / str(other)).rename(aside)
+            continue
+        if other == step and manifest["leaves"] == leaves:
+            return True
+        reason = _("it holds a checkpoint of step {step} from a different train state")
+        raise errors.CheckpointDirectoryError(
+            directory=directory,
+            reason=translated(reason).format(step=other),
+            wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
+            right=f'save_checkpoint("{directory}-new", train_state)',
+            why=_("a later restore would take the other one; nothing was written or replaced"),
+        )
+    return False
+
+
+def _as_steps(damaged: Mapping[int, str]) -> str:
+    return errors.as_lines(f"step {step}: {reason}" for step, reason in damaged.items())
+
+
+# --- the manifest, and the files that it vouches for
+
+
+class _DamagedError(Exception):
+    """A checkpoint is not intact, for the reason given."""
+
+
+def _write_manifest(folder: Path, manifest: Manifest) -> None:
+    arrays = [path for path in sorted((folder / ARRAYS).rglob("*")) if path.is_file()]
+    files = {path.relative_to(folder).as_posix(): _sha256_of(path) for path in arrays}
+    manifest = {**manifest, "files": files}
+    (folder / MANIFEST).mkdir()
+    text = json.dumps({**manifest, "sha256": _seal(manifest)})
+    # the name by which Orbax's JsonCheckpointHandler knows it
+    (folder / MANIFEST / "metadata").write_text(text, encoding="utf-8")
+
+
+def _intact(directory: Path, step: int) -> Manifest:
+    """Return the manifest of a checkpoint whose files are those that were written.
+
+    Orbax reads them only then: what it does with damaged ones, and prints about them from threads
+    of its own, cannot be foreseen.
+    """
+    folder, name = directory / str(step), MANIFEST
+    _check_format(directory, step)
+    try:
+        manifest = json.loads((folder / MANIFEST / "metadata").read_bytes())
+        _check_unchanged(MANIFEST, manifest.pop("sha256", None) == _seal(manifest))
+        _check_unchanged(str(step), manifest["step"] == step)  # somebody may rename the folder
+        for name, digest in manifest["files"].items():
+            _check_unchanged(name, _sha256_of(folder / name) == digest)
+    except FileNotFoundError:
+        raise _DamagedError(translated(_MISSING).format(path=name)) from None
+    except ValueError:  # it is no longer JSON
+        raise _DamagedError(translated(_CHANGED).format(path=MANIFEST)) from None
+    return manifest
+
+
+def _check_format(directory: Path, step: int) -> None:
+    """Refuse what a newer version of this package has written: it is not damaged."""
+    try:
+        manifest = json.loads((directory / str(step) / MANIFEST / "metadata").read_bytes())
+    except (OSError, ValueError):
+        return
+    found, seal = manifest.get("format", FORMAT), manifest.pop("sha256", None)
+    # where the seal fits our number, a flipped bit has changed it
+    if found != FORMAT and seal != _seal({**manifest, "format": FORMAT}):
+        reason = _(
+            "step {step} has format {found}, and this haiku_state knows formats up to {known}"
+        )
+        raise errors.CheckpointDirectoryError(
+            directory=directory,
+            reason=translated(reason).format(step=step, found=found, known=FORMAT),
+            wrong=f'restore_checkpoint("{directory}", train_state)',
+            right="pip install --upgrade haiku-state",
+            why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
+        )
+
+
+def _check_unchanged(path: str, is_unchanged: bool) -> None:
+    if not is_unchanged:
+        raise _DamagedError(translated(_CHANGED).format(path=path))
+
+
+def _seal(manifest: Manifest) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def _sha256_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# --- the arrays, by Orbax
+
+
+def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
+    """Call a function with Orbax's handler of arrays and the path of their folder.
+
+    The handler itself waits for no other process, as Orbax's checkpointers do: that way an error
+    in one process reaches the others. It runs in a thread, because Orbax 0.6 starts an event loop,
+    which is refused where one is running, as in a notebook. It logs nothing: what it raises is
+    explained by us.
+    """
+    # Orbax brings it, and its handlers take no other paths
+    from etils import epath  # type: ignore[import-untyped]
+
+    logs = {log: log.disabled for log in map(logging.getLogger, ("absl", "asyncio"))}
+    for log in logs:
+        log.disabled = True
+    try:
+        with (
+            contextlib.closing(orbax().PyTreeCheckpointHandler()) as handler,
+            ThreadPoolExecutor(max_workers=1) as thread,
+        ):
+            return thread.submit(call, handler, epath.Path(folder / ARRAYS)).result()
+    finally:
+        for log, was_disabled in logs.items():
+            log.disabled = was_disabled
+
+
+def _nested(tree: Any) -> dict[str, Any]:
+    """Return the leaves in nested dicts, without empty ones: Orbax refuses them."""
+    flat = orbax().tree.to_flat_dict(tree)
+    return orbax().tree.from_flat_dict({keys: leaf for keys, leaf in flat.items() if leaf.size})
+
+
+def _restored_step(processes: "_Processes", step: int, places: Any) -> tuple[Manifest, Any]:
+    """Return the manifest and the train state of one checkpoint, if it is intact."""
+    directory = processes.directory
+    manifest = processes.first(lambda: _intact(directory, step))
+    train_state = processes.each(lambda: _read(directory / str(step), manifest["leaves"], places))
+    saved = manifest["leaves"]["checksum"]
+    found = processes.checksums(train_state)
+    changed = [path for path in found if found[path] != saved[path]]
+    _check_unchanged(", ".join(changed), not changed)
+    return manifest, train_state
+
+
+def _read(folder: Path, saved: Mapping[str, Any], places: Any) -> Any:
+    """Restore the leaves in their places, each process the shards that it needs."""
+    wanted = kinds_of(train_state=places)
+    if found := differences(saved["kind"], wanted):
+        raise errors.SavedMismatchError(
+            saved=f"{folder.parent.name}/{folder.name}",
+            wanted="train_state",
+            differences=errors.as_lines(found),
+            wrong="restore_checkpoint(directory, train_state)",
+            right=(
+                "train_state = init_train_state(init, optimizer, rng, inputs); "
+                "restore_checkpoint(directory, train_state)"
+            ),
+        )
+    ocp = orbax()
+
+    def how(leaf: jax.Array) -> Any:
+        data = data_of(leaf)
+        if len(data.sharding.device_set) > 1:
+            return ocp.ArrayRestoreArgs(sharding=data.sharding, dtype=data.dtype)
+        return ocp.RestoreArgs(restore_type=np.ndarray)
+
+    restore = ocp.args.PyTreeRestore(restore_args=jax.tree.map(how, _nested(places)))
+    nested = _with_handler(folder, lambda handler, path: handler.restore(path, args=restore))
+    arrays = ocp.tree.to_flat_dict(nested)
+    leaves = [
+        replaced(leaf, arrays.get(keys), path in saved["weak"])
+        for path, (keys, leaf) in zip(wanted, ocp.tree.to_flat_dict(places).items(), strict=True)
+    ]
+    return jax.tree.unflatten(jax.tree.structure(places), leaves)
+
+
+# --- several processes that act as one
+
+
+class _Processes(NamedTuple):
+    """All processes, in one call of a function on a directory."""
+
+    directory: Path
+    function: str
+    why: str
+
+    def first(self, call: Callable[[], Any]) -> Any:
+        """Call a function in the first process, and return its result in each."""
+        return gathered(self.each(lambda: call() if jax.process_index() == 0 else None))[0]
+
+    def checksums(self, tree: Any) -> dict[str, int]:
+        """Return the checksum of each leaf by path; each process adds its shards to it."""
+        leaves = leaves_by_path(train_state=tree)
+        parts = gathered(self.each(lambda: list(map(partial_checksum, leaves.values()))))
+        sums = [sum(column) % 2**32 for column in zip(*parts, strict=True)]
+        return dict(zip(leaves, sums, strict=True))
+
+    def each(self, call: Callable[[], Any]) -> Any:
+        """Call a function in each process, and return its result.
+
+        What one of them raises is raised in all, so that none waits for the others. An error of
+        the disk, or of Orbax, gets a name.
+        """
+        result, own = None, None
+        try:
+            result = call()
+        except (errors.HaikuStateError, _DamagedError) as error:
+            own = error
+        except Exception as error:
+            own = self._named(error)
+        for raised in [own, *gathered(own)]:
+            if raised is not None:
+                raise raised
+        return result
+
+    def _named(self, error: Exception) -> errors.HaikuStateError:
+        text = traceback.format_exception_only(error)[0]
+        named = errors.CheckpointDirectoryError(
+            directory=self.directory,
+            reason=text.splitlines()[0][:200],
+            wrong=f'{self.function}("{self.directory}", train_state)',
+            right=f'{self.function}("checkpoints", train_state)',
+            why=self.why,
+        )
+        named.__cause__ = error
+        return named

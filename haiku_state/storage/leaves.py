@@ -1,0 +1,168 @@
+"""The leaves of a train state: what a checkpoint records of each, and how each one comes back."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors import ArgumentError, DonatedBufferError, MissingExtraError
+from haiku_state.errors.describe import describe, leaves_by_path, stacked_error
+from haiku_state.errors.language import deferred as _
+
+
+def orbax() -> Any:
+    """Import Orbax, or say how to install it."""
+    try:
+        import orbax.checkpoint
+    except ImportError as error:
+        raise MissingExtraError(library="orbax-checkpoint", extra="checkpoint") from error
+    return orbax.checkpoint
+
+
+def arrays_of(train_state: Any, call: str) -> Any:
+    """Return a train state whose leaves are arrays of JAX and random keys.
+
+    Args:
+      train_state: a PyTree with a field ``step``.
+      call: the call that is being made, with ``{}`` in place of the train state.
+
+    Raises:
+      DeviceStackedError: the train state has a device axis.
+      DonatedBufferError: an update has consumed the train state.
+      ArgumentError: a leaf cannot be saved exactly.
+    """
+    step: Any = getattr(train_state, "step", None)
+    if np.ndim(step):
+        raise stacked_error("train_state.step", np.shape(step), (), call.format("train_state"))
+    leaves = leaves_by_path(train_state=train_state)
+    names = [".".join(keys) for keys in orbax().tree.to_flat_dict(train_state)]
+    counts = Counter(names)  # Orbax would silently keep one of two leaves with the same name
+    arrays = []
+    for (path, leaf), name in zip(leaves.items(), names, strict=True):
+        try:
+            array = _exact(leaf)
+        except (TypeError, ValueError, OverflowError):
+            array = None
+        if array is None or counts[name] > 1:
+            raise ArgumentError(
+                argument=path,
+                value=describe(leaf),
+                expected=_("an array or a random key, under a name of its own"),
+                wrong='state = {"mean": np.zeros(3)}',
+                right='state = {"mean": jnp.zeros(3)}',
+                why=_("a checkpoint holds exactly the dtypes that JAX and Orbax both have"),
+                more="api/storage",
+            )
+        if array.is_deleted():
+            raise DonatedBufferError(path=path)
+        arrays.append(array)
+    return jax.tree.unflatten(jax.tree.structure(train_state), arrays)
+
+
+def _exact(leaf: Any) -> jax.Array:
+    """Return a leaf as an array of JAX; raise an error where it would not come back exactly."""
+    import tensorstore  # the library that writes Orbax's files
+
+    array = leaf if isinstance(leaf, jax.Array) else jnp.asarray(leaf)
+    if isinstance(leaf, jax.core.Tracer) or array.dtype != getattr(leaf, "dtype", array.dtype):
+        raise TypeError
+    if not _is_key(array):
+        tensorstore.dtype(array.dtype.name)
+    return array
+
+
+def data_of(leaf: jax.Array) -> jax.Array:
+    """Return the data of a random key, and an array as it is."""
+    return jax.random.key_data(leaf) if _is_key(leaf) else leaf
+
+
+def to_save(leaf: jax.Array) -> Any:
+    """Return the data as Orbax takes it: an array, or one copy of it as a NumPy array.
+
+    Orbax refuses one process's array among several. Of copies on several devices it saves a part
+    from each, which fails on JAX 0.6.
+    """
+    data = data_of(leaf)
+    is_copied = data.is_fully_replicated and len(data.sharding.device_set) > 1
+    is_of_one_process = jax.process_count() > 1 and data.is_fully_addressable
+    return np.asarray(data) if is_copied or is_of_one_process else data
+
+
+def replaced(leaf: jax.Array, data: Any, weak: bool) -> jax.Array:
+    """Return what was saved, in the place of a leaf.
+
+    Args:
+      leaf: a leaf of the fresh train state.
+      data: what Orbax restored, or None for an array without elements.
+      weak: whether the saved leaf had a weak type.
+
+    Returns:
+      An array or a random key, with the sharding of the leaf.
+    """
+    array = jnp.array(data_of(leaf) if data is None else data)
+    sharding = data_of(leaf).sharding
+    if sharding != array.sharding:
+        # an array on the default device is not put there: it stays free to move to others
+        array = jax.device_put(array, sharding)
+    if _is_key(leaf):
+        return jax.random.wrap_key_data(array, impl=jax.random.key_impl(leaf))
+    return _weakened(array) if weak else array
+
+
+def kinds_of(**trees: Any) -> dict[str, str]:
+    """Return the dtype and shape of each leaf, such as ``float32[2,3]``, by its path."""
+    leaves = leaves_by_path(**trees)
+    return {path: describe(leaf).removeprefix("weak ") for path, leaf in leaves.items()}
+
+
+def differences(given: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
+    """Return a line for each path where the kinds of saved leaves are not those wanted."""
+    changed = [path for path in wanted if path in given and given[path] != wanted[path]]
+    return [
+        *(f"- {path}" for path in wanted if path not in given),
+        *(f"+ {path}" for path in given if path not in wanted),
+        *(f"{path}: {given[path]} -> {wanted[path]}" for path in changed),
+    ]
+
+
+def partial_checksum(leaf: jax.Array) -> int:
+    r"""Return what the shards of this process add to the checksum of a leaf.
+
+    .. math:: c = \sum_i (2 i + 1) \, w_i \mod 2^{32}
+
+    Here :math:`w_i` are the bits of the array's words in C order: one word per element, or
+    several of 4 bytes. The sum does not depend on how the array is cut into shards, and a bit
+    that flips in any word changes it, because the factor is odd.
+    """
+    array = data_of(leaf)
+    if array.is_fully_addressable and jax.process_index() > 0:
+        return 0  # every process has a copy, and the first one's counts
+    checksum = 0
+    for shard in array.addressable_shards:
+        if shard.replica_id == 0:
+            words = _words(np.asarray(shard.data))
+            shape = (*array.shape, words.shape[-1])
+            rows = zip((*shard.index, slice(None)), shape, strict=True)
+            index = np.ogrid[tuple(slice(*row.indices(length)) for row, length in rows)]
+            position = np.ravel_multi_index(index, shape).astype(np.uint32)
+            checksum += int(np.sum(words * (2 * position + 1), dtype=np.uint32))
+    return checksum % 2**32
+
+
+def _words(array: Any) -> Any:
+    """Return the bits of an array as uint32, with a new last axis for the words of an element."""
+    word = {1: np.uint8, 2: np.uint16}.get(array.dtype.itemsize, np.uint32)
+    return np.ascontiguousarray(array[..., np.newaxis]).view(word).astype(np.uint32)
+
+
+def _is_key(leaf: jax.Array) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+
+
+@jax.jit
+def _weakened(array: jax.Array) -> jax.Array:
+    number = jnp.asarray(array.dtype.type(0).item())  # weak, as every Python number
+    return jnp.broadcast_to(number, array.shape).at[...].set(array)

@@ -1,0 +1,69 @@
+"""What processes that train as one tell each other, besides what their devices compute."""
+
+import itertools
+import pickle
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+import jax
+
+from haiku_state.compat import key_value_store
+from haiku_state.errors import LostProcessError
+
+TIMEOUT = 300  # seconds; JAX gives processes as long to connect
+
+_exchanges = itertools.count()
+
+
+def gathered(value: Any) -> list[Any]:
+    """Return the values of all processes, in their order; each of them must call this."""
+    try:
+        return values_of_all(value, TIMEOUT)
+    except RuntimeError as error:
+        present, expected = jax.process_index(), jax.process_count()
+        raise LostProcessError(present=present, expected=expected, timeout=TIMEOUT) from error
+
+
+def values_of_all(value: Any, seconds: float) -> list[Any]:
+    """Exchange a value with all processes, through the key-value store that connects them.
+
+    Unlike collectives, it needs no devices, and works where the processes disagree on anything.
+
+    Args:
+      value: what this process gives, as ``pickle`` takes it.
+      seconds: how long to wait for the others.
+
+    Returns:
+      What each process has given, in the order of their ids.
+
+    Raises:
+      RuntimeError: one of them is lost, or does not come.
+    """
+    store, index = key_value_store()
+    if store is None:  # this process is alone
+        return [value]
+    name, wait = f"haiku_state/{next(_exchanges)}", round(1000 * seconds)
+    store.key_value_set_bytes(f"{name}/{index:09}", pickle.dumps(value))
+    interruptible(lambda: store.wait_at_barrier(f"{name}/given", wait))
+    found = sorted(store.key_value_dir_get_bytes(name))
+    # the store ends with process 0, which must not be before all have read it
+    interruptible(lambda: store.wait_at_barrier(f"{name}/taken", wait))
+    if index == 0:  # all others may have ended by now, or are about to
+        store.key_value_delete(name)
+    return [pickle.loads(data) for _, data in found]
+
+
+def interruptible(call: Callable[[], Any]) -> Any:
+    """Call a function in a thread: Python hears no Ctrl-C while the main one waits in C++."""
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except Exception as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return future.result()

@@ -1,0 +1,253 @@
+"""Copies of one PyTree on many devices: make them, take one back, keep them equal."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+
+from haiku_state.errors import BatchDivisionError, ReplicaMismatchError
+from haiku_state.errors.base import as_lines
+from haiku_state.errors.diagnosis import named_errors
+from haiku_state.errors.language import deferred as _
+from haiku_state.update.compiled import explain_leading_axis
+
+Tree = TypeVar("Tree")
+ENTRY_PER_DEVICE = _("pmap gives entry i of the leading axis to device i")
+
+
+def replicate(
+    tree: Tree, devices: Sequence[jax.Device] | None = None, axis_name: str = "devices"
+) -> Tree:
+    """Copy a PyTree to each device, under a new leading axis.
+
+    Args:
+      tree: a PyTree of arrays or random keys, each leaf of shape (…).
+      devices: the devices; by default, those of this process.
+      axis_name: the name of the device axis, the one that :func:`pmap_update` will bind.
+
+    Returns:
+      The same PyTree with leaves of shape (devices, …), copy ``i`` on device ``i``.
+
+    Raises:
+      DonatedBufferError: an update has consumed the tree.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import replicate
+      >>> replicate({"w": jnp.ones(3)}, jax.devices()[:1])["w"].shape
+      (1, 3)
+
+    References:
+      JAX's documentation, `Migrating to the new jax.pmap
+      <https://docs.jax.dev/en/latest/migrate_pmap.html>`__.
+    """
+    devices = jax.local_devices() if devices is None else devices
+    # by pmap itself, so that the copies are where every JAX expects them: no second trace
+    copy = jax.pmap(lambda _, tree: tree, axis_name=axis_name, in_axes=(0, None), devices=devices)
+    with named_errors(train_state=tree):
+        return copy(np.arange(len(devices)), jax.tree.map(jnp.asarray, tree))
+
+
+def unreplicate(tree: Tree) -> Tree:
+    """Take the first replica, without the device axis.
+
+    Args:
+      tree: a PyTree with leaves of shape (devices, …), all replicas equal.
+
+    Returns:
+      The same PyTree with leaves of shape (…), on one device.
+
+    Raises:
+      LeadingAxisError: the leaves do not share one leading axis.
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import replicate, unreplicate
+      >>> unreplicate(replicate({"w": jnp.ones(3)}, jax.devices()[:1]))["w"].shape
+      (3,)
+
+    References:
+      The inverse of :func:`replicate`.
+    """
+    explain = explain_leading_axis(
+        {"tree": "unreplicate(train_state)"},
+        wrong="unreplicate(unreplicate(train_state))",
+        why=ENTRY_PER_DEVICE,
+        more="update/pmapped_update",
+    )
+    if error := explain(tree=tree):
+        raise error
+
+    def first(leaf: Any) -> jax.Array:
+        leaf = jnp.asarray(leaf)
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            # looking at a key does not use it up, though JAX's key-reuse check would say so
+            data, impl = jax.random.key_data(leaf), jax.random.key_impl(leaf)
+            return jax.random.wrap_key_data(first(data), impl=impl)
+        # the index alone may leave a copy on every device
+        return jax.device_put(leaf[0], leaf.addressable_shards[0].device)
+
+    return jax.tree.map(first, tree)
+
+
+def split_batch(batch: Tree, num_devices: int) -> Tree:
+    """Give each device an equal part of the batch, in order.
+
+    Args:
+      batch: a PyTree with leaves of shape (rows, …).
+      num_devices: the number of devices; it must divide the rows.
+
+    Returns:
+      The same PyTree with leaves of shape (devices, rows / devices, …).
+
+    Raises:
+      BatchDivisionError: the rows do not divide evenly among the devices.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import split_batch
+      >>> split_batch({"x": jnp.arange(6)}, 2)["x"].tolist()
+      [[0, 1, 2], [3, 4, 5]]
+
+    References:
+      JAX's documentation, `jax.pmap
+      <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
+    """
+    if error := division_error(batch, num_devices, f"split_batch(batch, {num_devices})"):
+        raise error
+
+    def split(leaf: Any) -> Any:
+        return leaf.reshape(num_devices, len(leaf) // num_devices, *leaf.shape[1:])
+
+    return jax.tree.map(split, batch)
+
+
+def division_error(batch: Any, parts: int, wrong: str) -> BatchDivisionError | None:
+    """Make the error for a batch whose rows do not divide evenly among the devices.
+
+    Args:
+      batch: a PyTree with leaves of shape (rows, …).
+      parts: the number of devices.
+      wrong: the call that cuts the batch.
+
+    Returns:
+      The error; None if the rows divide.
+    """
+    for leaf in jax.tree.leaves(batch):
+        rows = np.shape(leaf)[0] if np.ndim(leaf) else 0
+        if np.ndim(leaf) == 0 or rows % parts:
+            return BatchDivisionError(rows=rows, parts=parts, wrong=wrong)
+    return None
+
+
+def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
+    r"""Check that all replicas hold the same numbers.
+
+    .. math:: \max_{i,j} |x_i - x_j| \le \text{atol} \quad \text{in every leaf}
+
+    Args:
+      tree: a PyTree with leaves of shape (devices, …), or of arrays on a mesh, whose copies on
+        the devices of this process are then compared.
+      atol: the largest difference allowed, in the unit of the leaf.
+      axis_name: the name of the device axis, for the advice in the error.
+
+    Raises:
+      ReplicaMismatchError: it names each leaf that drifted, and how far.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import assert_replicas_equal
+      >>> assert_replicas_equal({"w": jnp.ones((4, 3))})
+
+    References:
+      Chex's documentation, `assert_tree_all_close
+      <https://chex.readthedocs.io/en/latest/api.html>`__, the check of two trees.
+    """
+    drifted = {
+        jax.tree_util.keystr(path): spread
+        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+        if not (spread := _spread(leaf)) <= atol
+    }
+    if drifted:
+        wrong = "BatchNorm(True, True, 0.9)"
+        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
+        if any(path.startswith((".params", ".opt_state")) for path in drifted):
+            wrong = "grads = jax.grad(loss_fn)(params)"
+            right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
+        paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
+        raise ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
+
+
+def sync_state(state: Tree) -> Tree:
+    r"""Replace each replica's state with the mean over the replicas.
+
+    .. math:: \bar{s} = \frac{1}{N} \sum_{i=1}^{N} s_i
+
+    For state that drifted because no axis name averaged it: do this before evaluation and
+    before saving. It makes the replicas equal, not right: the mean of the devices' variances
+    still lacks the variance between the devices' means.
+
+    Args:
+      state: a PyTree with leaves of shape (devices, …). Integer leaves are counts and must
+        be equal on all replicas.
+
+    Returns:
+      The same PyTree, with the same shapes, dtypes and placement.
+
+    Raises:
+      ReplicaMismatchError: an integer leaf differs between the replicas.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import sync_state
+      >>> state = sync_state({"mean": jnp.array([1.0, 3.0]), "counter": jnp.array([5, 5])})
+      >>> print(state["mean"], state["counter"])
+      [2. 2.] [5 5]
+
+    References:
+      Chan, Golub and LeVeque, *Algorithms for computing the sample variance*, 1983, for what
+      the mean of variances lacks.
+    """
+    counts = jax.tree.map(lambda leaf: None if _is_float(leaf) else leaf, state)
+    assert_replicas_equal(counts)
+
+    def mean(leaf: jax.Array) -> jax.Array:
+        if not _is_float(leaf):
+            return leaf
+        average = jnp.mean(leaf, axis=0, keepdims=True)
+        return jax.device_put(jnp.broadcast_to(average, leaf.shape), leaf.sharding)
+
+    return jax.tree.map(mean, state)
+
+
+def _is_float(leaf: Any) -> bool:
+    return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
+
+
+def _spread(leaf: Any) -> float:
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    return max(map(_distance, _copies(leaf)), default=0.0)
+
+
+def _copies(leaf: Any) -> list["np.ndarray[Any, Any]"]:
+    """Return the replicas of a leaf, stacked: one stack for each part that has its own copies."""
+    parts: dict[str, list[Any]] = {}
+    for shard in getattr(leaf, "addressable_shards", ()):
+        parts.setdefault(str(shard.index), []).append(shard.data)
+    if all(len(part) == 1 for part in parts.values()):
+        place = getattr(leaf, "sharding", None)
+        if len(parts) == 1 and isinstance(place, NamedSharding) and place.is_fully_replicated:
+            return []  # any other copies lie in other processes
+        return [np.asarray(leaf)]  # no copies: the leading axis tells the replicas apart
+    return [np.stack([np.asarray(copy) for copy in part]) for part in parts.values()]
+
+
+def _distance(values: "np.ndarray[Any, Any]") -> float:
+    values = values.astype(np.float64)
+    if np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True):
+        return 0.0  # also where all replicas hold the same NaN or infinity
+    return float(np.ptp(values, axis=0).max())

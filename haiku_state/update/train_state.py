@@ -1,0 +1,102 @@
+"""Everything that an update step carries from one batch to the next."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors.diagnosis import init_error, named_errors
+from haiku_state.pure.check import check_state
+from haiku_state.typing import InitFn, Params, State
+
+if TYPE_CHECKING:
+    import optax
+
+
+class TrainState(NamedTuple):
+    """The five things that training threads from step to step, as one PyTree.
+
+    Example:
+      >>> from haiku_state import TrainState
+      >>> TrainState._fields
+      ('params', 'state', 'opt_state', 'rng', 'step')
+
+    References:
+      Haiku's documentation, `Training a model
+      <https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html>`__.
+    """
+
+    params: Params
+    """Haiku's parameters, changed by the optimizer."""
+
+    state: State
+    """Haiku's state, changed by the forward pass."""
+
+    opt_state: Any
+    """The optimizer's own state, changed by the optimizer."""
+
+    rng: jax.Array
+    """The random key of the next step, a scalar of a key dtype, split at every step."""
+
+    step: jax.Array
+    """The number of updates so far, a scalar of dtype int32."""
+
+
+def init_train_state(
+    init: InitFn,
+    optimizer: "optax.GradientTransformation",
+    rng: jax.Array,
+    *args: Any,
+    **kwargs: Any,
+) -> TrainState:
+    """Run ``init`` and set up the optimizer for the params it returns.
+
+    Both are compiled as one program: op by op, they take more than twice as long.
+
+    Args:
+      init: the ``init`` of :func:`pure_pair` or of ``hk.transform_with_state``.
+      optimizer: an optax optimizer.
+      rng: a random key; one half initializes, the other is carried along.
+      args: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch. All
+        other values are part of the program, such as a Python bool for ``is_training``.
+      kwargs: the same, by name.
+
+    Returns:
+      A train state at step 0, in which no array occurs twice, so that an update may consume it.
+
+    Raises:
+      StatelessTransformError: ``init`` is that of ``hk.transform``.
+      ArgumentError: ``init`` returns something other than ``(params, state)``.
+      HaikuStateError: ``init`` fails with one of the named errors.
+
+    Example:
+      >>> import jax, jax.numpy as jnp, optax
+      >>> from haiku_state import LinearRegression, init_train_state, pure_pair
+      >>> model = pure_pair(LinearRegression)
+      >>> train_state = init_train_state(
+      ...     model.init, optax.sgd(0.1), jax.random.key(0), jnp.ones((4, 3)), is_training=True)
+      >>> print(train_state.step, train_state.params["linear_regression"]["w"])
+      0 [0. 0. 0.]
+
+    References:
+      Optax's documentation, `Getting started
+      <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
+    """
+    leaves, structure = jax.tree.flatten((args, kwargs))
+    arrays = [leaf if isinstance(leaf, jax.Array | np.ndarray) else None for leaf in leaves]
+
+    @jax.jit
+    def initialized(rng: jax.Array, arrays: list[Any]) -> TrainState:
+        inputs = [leaf if a is None else a for leaf, a in zip(leaves, arrays, strict=True)]
+        args, kwargs = jax.tree.unflatten(structure, inputs)
+        rng, init_rng = jax.random.split(rng)
+        with named_errors(inputs=(args, kwargs)):
+            result = init(init_rng, *args, **kwargs)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise init_error(init, result)
+        params, state = result
+        check_state(state, state)
+        return TrainState(params, state, optimizer.init(params), rng, jnp.zeros((), jnp.int32))
+
+    return initialized(rng, arrays)

@@ -1,0 +1,249 @@
+"""Bad command lines and bad environments, and how each one ends.
+
+python tests/bad_lines.py
+
+prints them as a table. ``tests/commands/test_bad_lines.py`` holds every row to what stands here:
+the exit code, one sentence on stderr, and no traceback. A line is in the syntax of a shell;
+``FOLDER`` is an empty folder but for a file ``file`` and a folder ``folder.png``. Of the LINES, the
+words follow ``haiku-state``, and they run in this process; each of SHELL runs in a fresh one.
+"""
+
+import contextlib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+
+
+class Row(NamedTuple):
+    """One line, and how it ends."""
+
+    line: str
+    code: int
+    says: str
+    """A regular expression that the only line on stderr has; empty where nothing is said."""
+
+
+LONG = "n" * 300
+MEET = "--coordinator localhost:1234 --num-processes 2"
+
+LINES = [
+    # commands and options
+    Row("", 2, "the following arguments are required: COMMAND"),
+    Row("learn", 2, "invalid choice: 'learn'"),
+    Row("Train", 2, "invalid choice: 'Train'"),
+    Row("''", 2, "invalid choice: ''"),
+    Row("--version", 2, "required: COMMAND"),
+    Row("doctor --loud", 2, "unrecognized arguments: --loud"),
+    Row("doctor now", 2, "unrecognized arguments: now"),
+    Row("train --speed 3", 2, "unrecognized arguments: --speed 3"),
+    Row("train '--a\nb'", 2, "unrecognized arguments: --a b"),
+    Row("train -x", 2, "unrecognized arguments: -x"),
+    Row("train classifier", 2, "unrecognized arguments: classifier"),
+    Row("train --checkpoint run", 2, "ambiguous option: --checkpoint could match"),
+    Row("train --model", 2, "--model: expected one argument"),
+    Row("train --model transformer", 2, "--model: invalid choice: 'transformer'"),
+    Row("train --model Classifier", 2, "--model: invalid choice: 'Classifier'"),
+    Row("train --model ''", 2, "--model: invalid choice: ''"),
+    Row("train --model classifier regression", 2, "unrecognized arguments: regression"),
+    Row("train --update", 2, "--update: expected one argument"),
+    Row("train --update fast", 2, "--update: invalid choice: 'fast'"),
+    Row("train --update vmap", 2, "--update: invalid choice: 'vmap'"),
+    Row("train --update jit,scan", 2, "--update: invalid choice: 'jit,scan'"),
+    # numbers
+    Row("train --devices", 2, "--devices: expected one argument"),
+    Row("train --devices 0", 2, "--devices: 0 is less than 1"),
+    Row("train --devices -2", 2, "--devices: -2 is less than 1"),
+    Row("train --devices 1.5", 2, "--devices: invalid whole_number value: '1.5'"),
+    Row("train --devices all", 2, "--devices: invalid whole_number value: 'all'"),
+    Row("train --devices ''", 2, "--devices: invalid whole_number value: ''"),
+    Row("train --epochs 0", 2, "--epochs: 0 is less than 1"),
+    Row("train --epochs -3", 2, "--epochs: -3 is less than 1"),
+    Row("train --epochs 1e3", 2, "--epochs: invalid whole_number value: '1e3'"),
+    Row("train --epochs=", 2, "--epochs: invalid whole_number value: ''"),
+    Row("train --batch-size 0", 2, "--batch-size: 0 is less than 1"),
+    Row("train --batch-size -8", 2, "--batch-size: -8 is less than 1"),
+    Row("train --batch-size 1.5", 2, "--batch-size: invalid whole_number value: '1.5'"),
+    Row("train --batch-size 1438", 2, "batch_size is 1438, but it must be 1–1437"),
+    Row("train --model regression --batch-size 354", 2, "batch_size is 354, but it must be 1–353"),
+    Row("train --batch-size 99999999999999999999", 2, "but it must be 1–1437"),
+    Row("train --seed -1", 2, "--seed: -1 is less than 0"),
+    Row("train --seed 0.5", 2, "--seed: invalid whole_number value: '0.5'"),
+    Row("train --seed zero", 2, "--seed: invalid whole_number value: 'zero'"),
+    Row("train --seed 4294967296", 2, "--seed: 4294967296 is more than 4294967295"),
+    Row("train --checkpoint-every 0", 2, "--checkpoint-every: 0 is less than 1"),
+    Row("train --checkpoint-every x", 2, "--checkpoint-every: invalid whole_number value: 'x'"),
+    Row("train --checkpoint-every 5", 2, "--checkpoint-every needs --checkpoint-dir DIR"),
+    Row("train --timeout 0", 2, "--timeout: 0 is less than 1"),
+    Row("train --timeout 0.5", 2, "--timeout: invalid whole_number value: '0.5'"),
+    Row("train --timeout never", 2, "--timeout: invalid whole_number value: 'never'"),
+    # devices
+    Row("train --devices 4", 2, "--update jit runs on one device, not on 4; use shard"),
+    Row("train --update scan --devices 2", 2, "--update scan runs on one device, not on 2"),
+    Row("train --devices 10000", 2, "--update jit runs on one device, not on 10000"),
+    Row("train --update pmap --devices 16", 2, "16 devices were requested, but JAX has .* with 8"),
+    Row("train --update shard --devices 9", 2, "9 devices were requested"),
+    Row("train --update pmap --devices 1025", 2, "count is 1025, but it must be 1–1024"),
+    Row("train --update pmap --devices 10000", 2, "count is 10000, but it must be 1–1024"),
+    Row("train --update shard --devices 10000", 2, "count is 10000, but it must be 1–1024"),
+    Row("train --update shard_map --devices 10000", 2, "count is 10000, but it must be 1–1024"),
+    Row("train --update pmap --devices 4 --batch-size 30", 2, "30 rows does not divide among 4"),
+    Row("train --update shard --devices 4 --batch-size 30", 2, "30 rows does not divide among 4"),
+    Row("train --update shard_map --devices 3", 2, "32 rows does not divide among 3"),
+    # processes
+    Row("train --num-processes 0", 2, "--num-processes: 0 is less than 1"),
+    Row("train --num-processes two", 2, "--num-processes: invalid whole_number value: 'two'"),
+    Row("train --process-id -1", 2, "--process-id: -1 is less than 0"),
+    Row("train --process-id first", 2, "--process-id: invalid whole_number value: 'first'"),
+    Row("train --num-processes 2", 2, "--num-processes and --process-id need --coordinator"),
+    Row("train --process-id 0", 2, "--num-processes and --process-id need --coordinator"),
+    Row("train --update shard --coordinator", 2, "--coordinator: expected one argument"),
+    Row(
+        f"train {MEET} --process-id 0", 2, "--update jit runs in one process; with many, use shard"
+    ),
+    Row(f"train --update pmap {MEET} --process-id 0", 2, "--update pmap runs in one process"),
+    Row("train --coordinator auto", 2, "--update jit runs in one process"),
+    Row("train --update shard --coordinator auto", 2, "but the environment has no "),
+    Row(
+        "train --update shard --coordinator auto --num-processes 2 --process-id 0",
+        2,
+        "--num-processes and --process-id need --coordinator HOST:PORT",
+    ),
+    Row(
+        "train --update shard --coordinator auto --process-id 0", 2, "need --coordinator HOST:PORT"
+    ),
+    Row(f"train --update shard {MEET} --process-id 2", 2, "process_id is 2, but it must be 0, …"),
+    Row(f"train --update shard {MEET}", 2, "process_id is None, but it must be"),
+    Row(
+        "train --update shard --coordinator a:1 --process-id 0", 2, "num_processes is None, but it"
+    ),
+    Row("train --update shard --coordinator a:1", 2, "num_processes is None, but it must be"),
+    *(
+        Row(
+            f"train --update shard --coordinator '{place}' --num-processes 2 --process-id 0",
+            2,
+            f"coordinator is '{re.escape(place)}', but it must be HOST:PORT",
+        )
+        for place in (
+            "",
+            "localhost",
+            ":1234",
+            "localhost:",
+            "localhost:0",
+            "localhost:70000",
+            "a:b",
+        )
+    ),
+    Row(
+        f"train --update shard {MEET} --process-id 0 --timeout {10**20}", 2, "timeout is 1000000000"
+    ),
+    # files
+    Row("train --checkpoint-dir", 2, "--checkpoint-dir: expected one argument"),
+    Row("train --checkpoint-dir ''", 2, "--checkpoint-dir: '' is not a folder"),
+    Row("train --checkpoint-dir FOLDER/file", 2, "--checkpoint-dir: '.*/file' is not a folder"),
+    Row("train --checkpoint-dir FOLDER/file/run", 2, "--checkpoint-dir: '.*/run' is not a folder"),
+    Row("train --plot", 2, "--plot: expected one argument"),
+    Row("train --plot ''", 2, r"--plot: '' does not end in \.png, \.svg, \.pdf"),
+    Row("train --plot curves", 2, r"--plot: 'curves' does not end in \.png"),
+    Row("train --plot curves.txt", 2, r"--plot: 'curves\.txt' does not end in \.png"),
+    Row("train --plot .png", 2, r"--plot: '\.png' does not end in \.png"),
+    Row("train --plot FOLDER/no/curves.png", 2, "cannot be written: No such file or directory"),
+    Row("train --plot FOLDER/folder.png", 2, "cannot be written: it is a folder"),
+    Row("train --plot FOLDER/file/curves.png", 2, "cannot be written: Not a directory"),
+    Row("train --plot /proc/x.png", 2, "'/proc/x.png' cannot be written: No such file"),
+    Row(f"train --plot FOLDER/{LONG}.png", 2, "cannot be written: File name too long"),
+]
+
+HERE = f"{shlex.quote(sys.executable)} -m haiku_state"
+TRAIN = f"{HERE} train --model regression --epochs 2"
+DOCTOR = "; `python -m haiku_state doctor` looks for the cause"
+FULL = r"OSError: \[Errno 28\] No space left on device"
+
+SHELL = [
+    Row(f"JAX_PLATFORMS=bogus {TRAIN}", 1, f"Unable to initialize backend 'bogus'.*{DOCTOR}"),
+    Row(f"JAX_PLATFORMS=cuda {TRAIN}", 1, f"Error.*{DOCTOR}"),
+    Row(f"JAX_ENABLE_X64=maybe {TRAIN}", 1, f"ValueError: invalid truth value.*{DOCTOR}"),
+    Row(f"{TRAIN.replace(' -m', ' -OO -m')}", 1, "Haiku or Optax cannot be imported.*python -O$"),
+    Row(f"{HERE} doctor | true; exit ${{PIPESTATUS[0]}}", 141, ""),
+    Row(f"{HERE} train --help > /dev/full", 1, FULL),
+    Row(f"{HERE} doctor > /dev/full", 1, FULL),
+    Row(f"{HERE} doctor --loud 2>&-", 2, ""),
+    Row(f"{HERE} doctor --loud 2> /dev/full", 2, ""),
+    Row(f"JAX_ENABLE_X64=maybe {TRAIN} 2>&-", 1, ""),
+    Row(f"JAX_ENABLE_X64=maybe {TRAIN} 2> /dev/full", 1, ""),
+    Row(
+        "mkdir -p said/haiku; echo 'import os; os.kill(os.getpid(), 2)' > said/haiku/__init__.py; "
+        f"PYTHONPATH=FOLDER/said:$PYTHONPATH {TRAIN}",
+        130,
+        "interrupted",
+    ),
+    Row(f"timeout --preserve-status -s INT 5 {TRAIN}00000 > FOLDER/said", 130, "interrupted"),
+    Row(f"timeout --preserve-status -s INT 2 {HERE} doctor > FOLDER/said", 130, "interrupted"),
+]
+
+
+def run_line(line: str, folder: Path) -> tuple[int, str, str]:
+    """Run the words after ``haiku-state`` in this process: code, stdout and stderr."""
+    from haiku_state.commands.main import main
+
+    output, errors = io.StringIO(), io.StringIO()
+    words = [word.replace("FOLDER", str(folder)) for word in shlex.split(line)]
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        try:
+            code = main(words)
+        except SystemExit as left:
+            code = left.code
+    return code, output.getvalue(), errors.getvalue()
+
+
+def run_shell(line: str, folder: Path) -> tuple[int, str, str]:
+    """Run a line of a shell: code, stdout and stderr."""
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+    line = f"set -o pipefail; {line.replace('FOLDER', str(folder))}"
+    ran = subprocess.run(
+        ["bash", "-c", line],
+        env=environment,
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=60,
+    )
+    return ran.returncode, ran.stdout, ran.stderr
+
+
+def prepare(folder: Path) -> Path:
+    """Put into a folder what the lines expect there."""
+    (folder / "file").touch()
+    (folder / "folder.png").mkdir()
+    return folder
+
+
+def print_table() -> None:
+    """Run every line, and print how it ended."""
+    rows = [(run_line, row) for row in LINES] + [(run_shell, row) for row in SHELL]
+    failed = 0
+    for number, (run, row) in enumerate(rows, 1):
+        with tempfile.TemporaryDirectory() as folder:
+            code, _output, errors = run(row.line, prepare(Path(folder)))
+            said = errors.strip().replace(folder, "FOLDER")
+        right = code == row.code and bool(re.search(row.says, said)) and "Traceback" not in said
+        failed += not right
+        line = row.line.replace(HERE, "haiku-state").replace(LONG, "nnn…").replace("\n", "\\n")
+        said = said.replace(LONG, "nnn…").replace("\n", " ⏎ ")
+        print(f"{number:4}  {'ok' if right else 'NO':4}{code:4}  {line}\n{'':16}{said}", flush=True)
+    print(f"{len(rows)} lines, {failed} otherwise than expected")
+
+
+if __name__ == "__main__":
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+    sys.path.insert(0, str(ROOT))
+    print_table()

@@ -1,0 +1,202 @@
+import io
+import os
+import re
+import socket
+import subprocess
+import sys
+from unittest import mock
+
+import numpy as np
+import oracles
+import pytest
+from matplotlib.image import imread
+from sklearn.linear_model import LinearRegression
+
+import haiku_state as hs
+from haiku_state.commands.main import explain, main
+from haiku_state.errors import ArgumentError, LostProcessError
+
+LAST_LINE = {"classifier": r"test accuracy 0\.\d{4}", "regression": r"test r2 0\.\d{4}"}
+
+
+def run(*arguments):
+    """The command line in a fresh process, which no XLA flag has prepared."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    del environment["XLA_FLAGS"]
+    return subprocess.run(
+        [sys.executable, "-m", "haiku_state", *arguments],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def score(output):
+    return float(output.splitlines()[-1].split()[-1])
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+# python -m haiku_state, with a stdout that gloo's threads, which write lines of their own to the
+# descriptor 1 when they connect, cannot tear
+UNTORN = """\
+import os, runpy, sys
+sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+runpy.run_module("haiku_state", run_name="__main__", alter_sys=True)
+"""
+
+
+def start_two(port, *arguments, processes=(0, 1), timeout=300):
+    """The command in two processes, each without any XLA flag."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    del environment["XLA_FLAGS"]
+    meeting = ["--coordinator", f"localhost:{port}", "--num-processes", "2"]
+    return [
+        subprocess.Popen(
+            [
+                sys.executable, "-c", UNTORN, "train", "--update", "shard", *meeting,
+                "--process-id", str(process), "--timeout", str(timeout), *arguments,
+            ],
+            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+        )
+        for process in processes
+    ]  # fmt: skip
+
+
+def outputs(processes):
+    """What each process printed."""
+    printed = []
+    for process in processes:
+        output, errors = process.communicate(timeout=400)
+        assert process.returncode == 0, errors
+        printed.append(output.splitlines())
+    return printed
+
+
+def test_two_processes_train_together_and_write_once(tmp_path):
+    short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
+    folder, plot = tmp_path / "run", tmp_path / "curves.png"
+    files = ["--checkpoint-dir", str(folder), "--plot", str(plot)]
+    table, nothing = outputs(start_two(free_port(), *short, *files))
+    assert nothing == []
+    alone = run("train", *short)
+    assert score("\n".join(table[:-1])) == pytest.approx(score(alone.stdout), abs=1e-3)
+    assert imread(plot).ndim == 3
+    assert len([path for path in folder.iterdir() if path.name.isdigit()]) == 2
+    assert outputs(start_two(free_port(), *short, *files)) == [table, []]
+
+
+def test_a_process_that_does_not_come_ends_the_other_with_a_message():
+    [first] = start_two(free_port(), processes=[0], timeout=3)
+    _, errors = first.communicate(timeout=60)
+    assert first.returncode == 3
+    assert "process 0 of 2 could not join the others at localhost:" in errors
+
+
+@pytest.mark.parametrize("name", ["sklearn", "matplotlib"])
+def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, name, None)
+    assert main(["train"]) == 1
+    assert capsys.readouterr().err == (
+        f'haiku_state: error: {name} is not installed; right: pip install "haiku-state[data]"\n'
+    )
+
+
+def test_without_orbax_one_line_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "orbax", None)
+    assert main(["train", "--checkpoint-dir", "run"]) == 1
+    assert capsys.readouterr().err == (
+        'haiku_state: error: orbax is not installed; right: pip install "haiku-state[checkpoint]"\n'
+    )
+
+
+class Full(io.StringIO):
+    """A stdout on a full disk."""
+
+    def flush(self):
+        raise OSError(28, "No space left on device")
+
+    def fileno(self):
+        return self.discarded
+
+
+ENDINGS = {
+    KeyboardInterrupt(): (130, "interrupted"),
+    BrokenPipeError(): (141, ""),
+    LostProcessError(present=0, expected=2, timeout=3): (3, "process 0 of 2 is waiting for .*"),
+    ArgumentError(
+        argument="a", value=1, expected="2", wrong="f(1)", right="f(2)", why="", more=""
+    ): (2, "a is 1, but it must be 2."),
+    OSError(28, "No space left on device", "run/1"): (
+        1,
+        r"OSError: \[Errno 28\] No space left on device: 'run/1'",
+    ),
+    AssertionError(): (1, "AssertionError; `python -m haiku_state doctor` looks for the cause"),
+    RuntimeError("one\ntwo"): (1, "RuntimeError: one; `python -m haiku_state doctor` looks .*"),
+}
+
+
+@pytest.mark.parametrize(("error", "code", "said"), [(e, *v) for e, v in ENDINGS.items()])
+def test_every_error_ends_in_one_line_and_its_code(error, code, said, monkeypatch, capsys):
+    monkeypatch.setattr("haiku_state.commands.doctor.command.run", mock.Mock(side_effect=error))
+    assert main(["doctor"]) == code
+    output, errors = capsys.readouterr()
+    assert output == ""
+    assert re.fullmatch(f"haiku_state: error: {said}\n" if said else "", errors), errors
+
+
+def test_developers_see_the_traceback_as_well(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "flags", mock.Mock(dev_mode=True))
+    assert explain(ValueError(1)) == 1
+    traceback, line = capsys.readouterr().err.splitlines()
+    assert traceback == "ValueError: 1"
+    assert line.startswith("haiku_state: error: ValueError: 1; ")
+
+
+def test_what_a_full_disk_has_refused_is_not_written_again_at_exit(monkeypatch, capsys, tmp_path):
+    with (tmp_path / "stdout").open("w") as file:
+        Full.discarded = file.fileno()
+        monkeypatch.setattr(sys, "stdout", Full())
+        assert main(["doctor", "--help"]) == 1
+        file.write("lost")
+    assert capsys.readouterr().err.endswith("No space left on device\n")
+    assert (tmp_path / "stdout").read_text() == ""
+
+
+def test_a_fresh_process_forces_the_devices_it_needs(tmp_path):
+    plot = tmp_path / "curves.png"
+    devices = ["--update", "pmap", "--devices", "4"]
+    ran = run("train", "--model", "regression", *devices, "--epochs", "3", "--plot", str(plot))
+    assert (ran.returncode, ran.stderr) == (0, "")
+    *table, last, written = ran.stdout.splitlines()
+    assert re.fullmatch(LAST_LINE["regression"], last)
+    assert written == f"plot {plot}"
+    assert table[0].split() == ["epoch", "train", "loss", "test", "loss", "test", "r2", "seconds"]
+    assert [line.split()[0] for line in table[1:]] == ["1", "2", "3"]
+    assert imread(plot).ndim == 3
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("update", ["jit", "scan", "pmap --devices 4", "shard_map --devices 4"])
+def test_a_training_reads_97_of_100_digits(update, capsys):
+    epochs = 30 if update == "jit" else 12  # README.md shows 30 with pmap, and is tested as well
+    assert main(f"train --epochs {epochs} --update {update}".split()) == 0
+    output = capsys.readouterr().out
+    assert re.fullmatch(LAST_LINE["classifier"], output.splitlines()[-1])
+    assert score(output) >= 0.97
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
+def test_the_regression_comes_close_to_least_squares(update, capsys):
+    assert main(f"train --model regression --update {update}".split()) == 0
+    train, test = hs.load_diabetes(seed=0)
+    best = LinearRegression().fit(np.float64(train["inputs"]), np.float64(train["targets"]))
+    expected = oracles.r2(best.predict(np.float64(test["inputs"])), test["targets"])
+    assert abs(score(capsys.readouterr().out) - expected) < 0.02

@@ -1,0 +1,123 @@
+"""The texts that the package prints: one language or the other, whole, and up to date."""
+
+import locale
+import string
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import read_mo
+from babel.messages.pofile import read_po
+from catalogs import check_catalog, read_glossary
+
+import haiku_state
+from haiku_state.errors import MissingKeyError
+from haiku_state.errors.language import FOLDER, translated
+
+PACKAGE = Path(haiku_state.__file__).parent
+PO = FOLDER / "zh_CN/LC_MESSAGES/haiku_state.po"
+GLOSSARY = Path(__file__).parents[2] / "docs/glossary.csv"
+VARIABLES = ("HAIKU_STATE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
+ENGLISH = "a pure function draws from the key that it is given, and from nothing else"
+CHINESE = "纯函数的随机数只能来自传给它的密钥"
+
+
+def read(file):
+    with file.open("rb") as stream:
+        return (read_po if file.suffix == ".po" else read_mo)(stream)
+
+
+def entries(catalog):
+    return {message.id: message.string for message in catalog if message.id}
+
+
+CHOICES = [
+    ({}, "en"),
+    ({"HAIKU_STATE_LANG": "zh"}, "zh"),
+    ({"HAIKU_STATE_LANG": "zh_CN"}, "zh"),
+    ({"HAIKU_STATE_LANG": "zh-CN.UTF-8"}, "zh"),
+    ({"HAIKU_STATE_LANG": "ZH_hans"}, "zh"),
+    ({"HAIKU_STATE_LANG": "klingon"}, "en"),
+    ({"HAIKU_STATE_LANG": "en", "LANG": "zh_CN.UTF-8"}, "en"),
+    ({"HAIKU_STATE_LANG": "", "LANG": "zh_CN.UTF-8"}, "zh"),
+    ({"LANG": "zh_CN.UTF-8"}, "zh"),
+    ({"LANG": "C.UTF-8"}, "en"),
+    ({"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US.UTF-8"}, "zh"),
+    ({"LC_ALL": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, "en"),
+    ({"LC_MESSAGES": "zh_CN.UTF-8", "LANG": "en_US.UTF-8"}, "zh"),
+    ({"LANGUAGE": "zh_CN:en", "LC_ALL": "en_US.UTF-8"}, "zh"),
+]
+
+
+@pytest.mark.parametrize(("environment", "language"), CHOICES)
+def test_the_environment_chooses_the_language(environment, language, monkeypatch):
+    monkeypatch.setattr(locale, "getlocale", lambda: (None, None))
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    assert translated(ENGLISH) == {"en": ENGLISH, "zh": CHINESE}[language]
+
+
+@pytest.mark.parametrize(("name", "expected"), [("zh_CN", CHINESE), ("en_US", ENGLISH)])
+def test_without_variables_the_locale_chooses(name, expected, monkeypatch):
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(locale, "getlocale", lambda: (name, "UTF-8"))
+    assert translated(ENGLISH) == expected
+
+
+def test_a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
+    def fail():
+        raise ValueError("unknown locale: UTF-8")
+
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr(locale, "getlocale", fail)
+    assert translated(ENGLISH) == ENGLISH
+
+
+def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
+    assert str(MissingKeyError()) == (
+        "要生成随机数，但 rng 是 None。\n"
+        "  错误：apply(params, state, None, inputs)\n"
+        "  正确：apply(params, state, rng, inputs)\n"
+        f"  原因：{CHINESE}\n"
+        "  详见：zh_CN/haiku/pure_pair.html"
+    )
+
+
+def test_the_catalog_has_every_text_of_the_source_and_no_other():
+    marked = {text for _, _, text, _, _ in extract_from_dir(PACKAGE, keywords={"_": None})}
+    assert marked == set(entries(read(PO))), "run `tox -e catalogs`"
+
+
+def test_the_compiled_catalog_is_that_of_the_text():
+    assert entries(read(PO.with_suffix(".mo"))) == entries(read(PO)), "run `tox -e catalogs`"
+
+
+def test_every_translation_passes_the_gate_of_the_site():
+    assert check_catalog(PO, False, read_glossary(GLOSSARY)) == []
+
+
+def placeholders(text):
+    return sorted(
+        (name, spec, conversion)
+        for _, name, spec, conversion in string.Formatter().parse(text)
+        if name is not None
+    )
+
+
+def test_a_translation_has_the_placeholders_of_the_original():
+    for english, chinese in entries(read(PO)).items():
+        assert placeholders(chinese) == placeholders(english)
+
+
+def test_the_gate_sees_an_untranslated_text(tmp_path):
+    file = tmp_path / "haiku_state.po"
+    file.write_text(PO.read_text(encoding="utf-8").replace(CHINESE, ""), encoding="utf-8")
+    [problem] = check_catalog(file, False, read_glossary(GLOSSARY))
+    assert (problem.what, problem.message) == ("not translated", ENGLISH)
+    assert isinstance(read(PO), Catalog)

@@ -1,0 +1,69 @@
+"""Which failed imports are a matter of versions, and which are not."""
+
+import sys
+import types
+
+import jax
+import pytest
+
+from haiku_state.errors import UnmatchedVersionsError
+from haiku_state.errors.versions import matched_versions
+
+
+def inside(module, line):
+    """Run a line of code as if it were in a module of this name."""
+    exec(line, {"__name__": module})
+
+
+OF_A_LIBRARY = {
+    "a library is missing": lambda: inside("__main__", "import jaxlib.nothing"),
+    "a name is missing": lambda: inside("haiku_state.compat", "from jax.core import nothing"),
+    "an attribute is missing": lambda: inside("haiku_state.compat", "import jax; jax.lax.nothing"),
+    "an attribute of a class is missing": lambda: jax.Array.nothing,
+    "raised by a library": lambda: inside("optax._src.base", "raise AttributeError('a')"),
+    "what a library needs is missing": lambda: inside("haiku._src", "import nothing"),
+}
+OF_OUR_OWN = {
+    "a name": (NameError, lambda: inside("haiku_state.data", "nothing")),
+    "an import": (ImportError, lambda: inside("haiku_state", "from haiku_state.errors import _")),
+    "a module": (ImportError, lambda: inside("haiku_state.data", "import haiku_state.nothing")),
+    "an attribute": (AttributeError, lambda: types.SimpleNamespace().jax),
+    "another library": (ImportError, lambda: inside("haiku_state.data", "import haikus")),
+    "a file": (OSError, lambda: inside("jax", "raise OSError('disk')")),
+    "a jaxlib that JAX refuses in its own words": (
+        RuntimeError,
+        lambda: inside("jax._src.lib", "raise RuntimeError('jaxlib version 0.6')"),
+    ),
+}
+
+
+@pytest.mark.parametrize("act", OF_A_LIBRARY.values(), ids=OF_A_LIBRARY)
+def test_what_comes_out_of_a_library_is_named(act):
+    with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
+        act()
+    cause = caught.value.__cause__
+    assert isinstance(cause, ImportError | AttributeError)
+    assert caught.value.what.endswith(f": {type(cause).__name__}: {cause}")
+
+
+@pytest.mark.parametrize(("kind", "act"), OF_OUR_OWN.values(), ids=OF_OUR_OWN)
+def test_every_other_error_is_raised_as_it_is(kind, act):
+    with pytest.raises(kind) as caught, matched_versions():
+        act()
+    assert not isinstance(caught.value, UnmatchedVersionsError)
+    assert caught.value.__cause__ is None
+
+
+def test_the_text_of_a_cause_is_cut_to_one_line():
+    with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
+        inside("jax", "raise ImportError('first\\nsecond')")
+    assert caught.value.what.endswith(": ImportError: first")
+
+
+@pytest.mark.parametrize("optimize", [0, 1, 2])
+def test_the_option_that_removes_docstrings_is_named(optimize, monkeypatch):
+    monkeypatch.setattr(sys, "flags", types.SimpleNamespace(optimize=optimize))
+    with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
+        inside("jax", "None.split")
+    right = "python -O" if optimize == 2 else "python -m haiku_state doctor"
+    assert f"\n  right: {right}\n" in str(caught.value)

@@ -1,0 +1,655 @@
+import contextlib
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import digits
+import jax
+import numpy as np
+import pytest
+from processes_worker import leaves
+
+import haiku_state as hs
+from haiku_state.compat import connectable_cpu_devices
+from haiku_state.errors import ArgumentError, BatchDivisionError
+from haiku_state.errors.processes import LateStartError, LostProcessError, ProcessStartError
+from haiku_state.processes import (
+    global_batch,
+    start,
+    start_processes,
+    watch,
+    watch_processes,
+    watch_sigterm,
+)
+
+WORKER = Path(__file__).parents[1] / "processes_worker.py"
+EACH = connectable_cpu_devices() or 2  # devices of each process
+LIMIT = 400  # seconds that a process may take before it is killed, and the test fails
+
+LOST = """\
+haiku_state.errors.processes.LostProcessError: process %d of 2 is waiting for another one that \
+died, or has been stuck for %d s.
+  wrong: for batch in data: train_state, metrics = update(train_state, batch)
+  right: train_state = restore_checkpoint(directory, train_state)
+  why:   each update needs all processes: if one is lost, all stop; start them again, from the \
+last checkpoint
+  more:  en/api/processes.html
+"""
+JOINING = """\
+haiku_state: process %d of 2 joins the others at %s and waits for them for at most %d s. If JAX \
+aborts it with a stack dump, now or later, then a process is missing or lost, or two have the same \
+process_id: look at what the others printed.
+"""
+
+
+class Workers:
+    """Processes that run processes_worker.py."""
+
+    def __init__(self, folder):
+        environment = {
+            **os.environ,
+            "XLA_FLAGS": f"--xla_force_host_platform_device_count={EACH}",
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        self._server = subprocess.Popen(
+            [sys.executable, "-W", "ignore", WORKER],  # other tests look at the warnings
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._folder = folder
+        self._running = set()
+
+    def start(self, mode, coordinator, count, index, timeout=300, environment=(), **options):
+        output = self._folder / f"{mode}-{time.monotonic_ns()}"
+        order = {
+            "environment": dict(environment),
+            "output": str(output),
+            "mode": mode,
+            "coordinator": coordinator,
+            "count": count,
+            "index": index,
+            "timeout": timeout,
+            **options,
+        }
+        process = self._ask(order)
+        self._running.add(process)
+        return Worker(self, process, output, coordinator)
+
+    def wait(self, process):
+        with self.killed_after(LIMIT):
+            code = self._ask(process)
+        self._running.discard(process)
+        return code
+
+    @contextlib.contextmanager
+    def killed_after(self, seconds):
+        timer = threading.Timer(seconds, self.kill)
+        timer.start()
+        yield
+        timer.cancel()
+
+    def kill(self):
+        for process in self._running:
+            os.kill(process, signal.SIGKILL)
+
+    def close(self):
+        self.kill()
+        self._server.communicate(timeout=LIMIT)
+
+    def _ask(self, order):
+        self._server.stdin.write(json.dumps(order) + "\n")
+        self._server.stdin.flush()
+        return int(self._server.stdout.readline())
+
+
+class Worker:
+    """One of them."""
+
+    def __init__(self, workers, process, output, address):
+        self._workers, self.process, self._output = workers, process, output
+        self.address = address
+
+    def text(self, descriptor):
+        path = Path(f"{self._output}.{descriptor}")
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def printed(self):
+        """What it printed."""
+        return self.text("printed").splitlines()
+
+    def wait_for(self, line):
+        end = time.monotonic() + LIMIT
+        while line not in self.printed():
+            assert time.monotonic() < end, self.text(2)
+            time.sleep(0.05)
+
+    def signal(self, number):
+        os.kill(self.process, number)
+
+    def end(self):
+        """Its exit code, and what it wrote on stderr."""
+        return self._workers.wait(self.process), self.text(2)
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    workers = Workers(tmp_path_factory.mktemp("workers"))
+    yield workers
+    workers.close()
+
+
+def free_port():
+    with socket.create_server(("", 0)) as server:
+        return server.getsockname()[1]
+
+
+def pair(workers, mode, **options):
+    where = f"localhost:{free_port()}"
+    return [workers.start(mode, where, 2, index, **options) for index in range(2)]
+
+
+def slurm(index):
+    """What srun tells two processes on this machine; JAX makes the port out of the job's number."""
+    return {
+        "SLURM_JOB_ID": str(JOB),
+        "SLURM_STEP_NODELIST": "localhost",
+        "SLURM_NTASKS": "2",
+        "SLURM_STEP_NUM_NODES": "1",
+        "SLURM_PROCID": str(index),
+        "SLURM_LOCALID": str(index),
+    }
+
+
+JOB = random.randrange(10**6)
+
+
+def slurm_port():
+    return JOB % 2**12 + 2**16 - 2**12
+
+
+def test_two_processes_that_slurm_started_train_as_one(workers, tmp_path, standard_promotion):
+    initial = digits.start(digits.ADAM)
+    given = leaves(initial.params, initial.state)
+    for step, batch in enumerate(digits.batches()):
+        given |= {f"{name}/{step}": rows for name, rows in batch.items()}
+    np.savez(tmp_path / "given.npz", **given)
+    both = [
+        workers.start(
+            *("train", None, None, None),
+            environment=slurm(index),
+            given=str(tmp_path / "given.npz"),
+            path=str(tmp_path / f"{index}.npz"),
+        )
+        for index in range(2)
+    ]
+    train_state, losses = digits.on_one_device(digits.ADAM)
+    for index, worker in enumerate(both):
+        assert worker.end() == (0, JOINING % (index, f"localhost:{slurm_port()}", 300))
+        assert worker.printed() == [f"trained {index}"]  # the GPU of its local id
+
+    first, second = (np.load(tmp_path / f"{index}.npz") for index in range(2))
+    assert (first["part"].tolist(), second["part"].tolist()) == ([0, 2], [1, 2])
+    for name in set(first) - {"part"}:
+        np.testing.assert_array_equal(first[name], second[name])
+    for way in ("shard", "shard_map"):
+        assert first[f"{way}/traces"] == 1
+        np.testing.assert_allclose(first[f"{way}/losses"], losses, rtol=0, atol=1e-5)
+        for name, leaf in leaves(train_state.params, train_state.state).items():
+            tolerance = 1e-5 if name.startswith("params") else 1e-4
+            np.testing.assert_allclose(first[f"{way}/{name}"], leaf, rtol=0, atol=tolerance)
+
+
+def test_start_and_a_normal_end(workers):
+    for index, worker in enumerate(pair(workers, "start")):
+        assert worker.end() == (0, JOINING % (index, worker.address, 300))
+        assert worker.printed() == [f"started {index} 2 {index == 0} {2 * EACH} all"]
+
+
+@pytest.mark.parametrize(
+    ("count", "found"),
+    [
+        (2, ""),
+        (3, "num_processes=2 (process_id=0), num_processes=3 (process_id=1); "),
+    ],
+)
+def test_processes_that_disagree_say_so(workers, count, found):
+    found += (
+        "seed=0 (process_id=0), seed=1 (process_id=1); "
+        "epochs=2 (process_id=0), epochs=None (process_id=1)"
+    )
+    address = f"localhost:{free_port()}"
+    both = [
+        workers.start("agree", address, 2, 0, settings={"seed": 0, "epochs": 2}),
+        workers.start("agree", address, count, 1, settings={"seed": 1}),
+    ]
+    for worker in both:
+        code, text = worker.end()
+        assert (code, text.endswith(DISAGREE % found)) == (1, True), text
+
+
+DISAGREE = """\
+haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
+  wrong: start_processes(…, settings={'seed': process_id})
+  right: start_processes(…, settings={'seed': 0})
+  why:   all processes run one program on one train state: start each with the same
+  more:  en/api/processes.html
+"""
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_train_states_that_differ_between_processes_are_named(workers, bias):
+    address = f"localhost:{free_port()}"
+    both = [workers.start("place", address, 2, index, bias=bias * index) for index in range(2)]
+    for worker in both:
+        code, text = worker.end()
+        assert (code, text.endswith(DIFFER)) == ((1, True) if bias else (0, False)), text
+        assert worker.printed() == ([] if bias else ["placed"])
+
+
+DIFFER = """\
+haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
+    train_state['b']
+  wrong: init_train_state(init, optimizer, jax.random.key(process_id), inputs)
+  right: init_train_state(init, optimizer, jax.random.key(0), inputs)
+  why:   each process makes its own copy: all must start from the same seed, or from the same file
+  more:  en/update/pmapped_update.html
+"""
+
+
+def test_a_process_that_is_killed_while_they_save_ends_the_other(workers, tmp_path):
+    both = pair(workers, "save", path=str(tmp_path))
+    both[0].wait_for("3")
+    both[1].signal(signal.SIGKILL)
+    code, text = both[0].end()
+    assert (code, text.endswith(LOST % (0, 5))) == (watch.LOST, True), text
+    assert not any(name in text for name in ("Gloo", "Traceback"))
+    assert both[1].end()[0] == -signal.SIGKILL
+
+
+def test_sigterm_lets_one_process_save():
+    before = signal.getsignal(signal.SIGTERM)
+    with watch_sigterm() as stops:
+        assert not stops(0)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stops(1)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_some_of_the_scenarios():
+    """Those that wait for nothing; the script prints the table of all."""
+    script = Path(__file__).with_name("scenarios.py")
+    table = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            script,
+            "--seed 0",
+            "one process: SIGINT",
+            "one process: SIGTERM, with",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert table.returncode == 0, table.stdout + table.stderr
+    assert len(table.stdout.splitlines()) == 4 + 3
+
+
+def test_the_one_task_of_a_node_sees_all_its_gpus(workers):
+    alone = slurm(0) | {"SLURM_NTASKS": "1"}
+    worker = workers.start("start", None, None, None, environment=alone)
+    assert worker.end() == (0, "")
+    assert worker.printed() == [f"started 0 1 True {EACH} all"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, None),
+        ({"SLURM_NTASKS": "2", "SLURM_STEP_NUM_NODES": "2"}, []),
+        ({"SLURM_NTASKS": "8", "SLURM_STEP_NUM_NODES": "2"}, None),
+        ({"SLURM_NTASKS": "2"}, None),
+        ({"OMPI_COMM_WORLD_LOCAL_SIZE": "1"}, []),
+        ({"OMPI_COMM_WORLD_LOCAL_SIZE": "1", "JAX_LOCAL_DEVICE_IDS": "0,2"}, None),
+        ({"OMPI_COMM_WORLD_LOCAL_SIZE": "4"}, None),
+        (
+            # mpirun under Slurm: Slurm has started one daemon on each node
+            {
+                "SLURM_NTASKS": "2",
+                "SLURM_STEP_NUM_NODES": "2",
+                "OMPI_COMM_WORLD_LOCAL_SIZE": "4",
+            },
+            None,
+        ),
+    ],
+)
+def test_the_devices_that_jax_is_told(monkeypatch, variables, expected):
+    without_scheduler(monkeypatch)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    told = {}
+    monkeypatch.setattr(start, "has_started", lambda: False)
+    monkeypatch.setattr(start, "choose_collectives", lambda: None)  # it lasts
+    monkeypatch.setattr(
+        jax.distributed, "initialize", lambda *arguments, **options: told.update(options)
+    )
+    start_processes(f"localhost:{free_port()}", 1, 0, timeout=7)
+    assert told["local_device_ids"] == expected
+    # JAX aborts the process, so the message must come before
+    assert all(value > 7 for name, value in told.items() if name != "local_device_ids")
+
+
+UNJOINED = """\
+haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not join the others at \
+{address}: one of them is missing, or has another num_processes, or process_id={index} or another \
+one is taken twice.
+  wrong: start_processes('{address}', 2, {index})
+  right: start_processes('{address}', 2, 0); …; start_processes('{address}', 2, 1)
+  why:   start each process once, with the same num_processes and a process_id of its own, where \
+it can reach that address
+  more:  en/api/processes.html
+"""
+
+
+@pytest.mark.parametrize("present", [0, 1])
+def test_a_process_that_never_comes_ends_the_other(workers, present):
+    address = f"localhost:{free_port()}"
+    worker = workers.start("start", address, 2, present, timeout=2)
+    code, text = worker.end()
+    assert code == watch.LOST
+    assert text.startswith(JOINING % (present, address, 2))
+    assert text.endswith(UNJOINED.format(address=address, index=present))
+
+
+def test_a_process_id_that_is_taken(workers):
+    both = pair(workers, "loop", watch=60)
+    for worker in both:
+        worker.wait_for("looping")
+    address, port = both[0].address, int(both[0].address.partition(":")[2])
+    code, text = workers.start("start", address, 2, 0).end()
+    assert (code, text.endswith(TAKEN.format(port=port, other=port + 1))) == (1, True), text
+    code, text = workers.start("start", address, 2, 1, timeout=4).end()
+    assert code == watch.LOST
+    assert text.endswith(UNJOINED.format(address=address, index=1))
+    for worker in both:  # old versions of JAX let them train on, new ones abort them
+        with contextlib.suppress(ProcessLookupError):
+            worker.signal(signal.SIGKILL)
+        assert worker.end()[0] in (-signal.SIGKILL, -signal.SIGABRT, watch.LOST)
+
+
+@pytest.mark.parametrize(
+    ("victim", "number"),
+    [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)],
+    ids=["killed", "main_killed", "stopped"],
+)
+def test_a_process_that_is_lost_ends_the_other(workers, victim, number):
+    both = pair(workers, "loop", watch=5)
+    for worker in both:
+        worker.wait_for("looping")
+    both[victim].signal(number)
+    if number == signal.SIGSTOP:
+        code, text = both[0].end()
+        assert (code, text.endswith(LOST % (0, 5))) == (watch.LOST, True), text
+        both[1].signal(signal.SIGKILL)
+    else:
+        assert_lost(both[1 - victim], 1 - victim)
+    assert both[victim].end()[0] == -signal.SIGKILL
+
+
+def test_an_error_in_one_process_ends_the_other(workers):
+    first, second = pair(workers, "fail", watch=5)
+    code, text = second.end()
+    assert (code, text.splitlines()[-1]) == (1, "ValueError: planted")
+    assert_lost(first, 0)
+
+
+def assert_lost(worker, index):
+    """JAX may end a process before Python can: by an abort, or as 0.7 and 0.8 do."""
+    code, text = worker.end()
+    assert text.startswith(JOINING % (index, worker.address, 300))
+    assert code in (watch.LOST, -signal.SIGABRT, 1), text
+    if code == watch.LOST:
+        assert LOST % (index, 5) in text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_an_error_that_is_caught_changes_nothing(workers, count):
+    address = f"localhost:{free_port()}"
+    for worker in [workers.start("catch", address, count, index) for index in range(count)]:
+        code, text = worker.end()
+        assert (code, "Traceback" in text) == (0, False), text
+        assert worker.printed() == ["goes on", "after", "before"]
+
+
+def text_of(error):
+    return f"{error.type.__name__}: {error.value}\n"
+
+
+def test_several_cpu_devices_and_an_old_jax(workers):
+    both = pair(workers, "old")
+    for worker in both:
+        code, text = worker.end()
+        assert (code, OLD in text) == (EACH > 1, EACH > 1)
+
+
+OLD = """\
+ProcessStartError: each process has 2 CPU devices, but this JAX can connect only one of them.
+  wrong: XLA_FLAGS="--xla_force_host_platform_device_count=2"
+  right: XLA_FLAGS="--xla_force_host_platform_device_count=1"
+  why:   before JAX 0.4.33 the devices of a process connect one after the other, while each waits \
+for all of them: the first update would never end
+  more:  en/api/processes.html
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what", "right"),
+    [
+        (("localhost", 2, 0), "coordinator is 'localhost', but it must be HOST:PORT", 0),
+        ((":1234", 2, 0), "coordinator is ':1234', but it must be HOST:PORT", 0),
+        (("::1:1234", 2, 0), "coordinator is '::1:1234', but it must be HOST:PORT", 0),
+        (("a:70000", 2, 0), "coordinator is 'a:70000', but it must be HOST:PORT", 0),
+        ((None, 2, 0), "coordinator is None, but it must be HOST:PORT", 0),
+        (("a:1", None, 0), "num_processes is None, but it must be 1, 2, …", 1),
+        (("a:1", 0, 0), "num_processes is 0, but it must be 1, 2, …", 1),
+        (("a:1", 3, None), "process_id is None, but it must be 0, …, num_processes - 1", 2),
+        (("a:1", 3, 3), "process_id is 3, but it must be 0, …, num_processes - 1", 2),
+        (("[::1]:1234", 3, "0"), "process_id is '0', but it must be 0, …, num_processes - 1", 2),
+    ],
+)
+def test_bad_arguments_are_named(arguments, what, right):
+    fitting = list(arguments)
+    fitting[right] = ("localhost:1234", 2, 0)[right]
+    with pytest.raises(ArgumentError) as error:
+        start_processes(*arguments)
+    assert text_of(error) == ARGUMENT.format(
+        what=what, wrong=", ".join(map(repr, arguments)), right=", ".join(map(repr, fitting))
+    )
+
+
+ARGUMENT = """\
+ArgumentError: {what}.
+  wrong: start_processes({wrong})
+  right: start_processes({right})
+  why:   every process passes the address at which process 0 listens, the number of processes, and \
+its own id, counted from 0; under a scheduler, pass nothing
+  more:  en/api/processes.html
+"""
+
+
+@pytest.mark.parametrize("timeout", [0, -1, "60", None, float("nan"), float("inf")])
+def test_a_bad_timeout_is_named(timeout):
+    with pytest.raises(ArgumentError, match="but it must be a positive number of seconds"):
+        start_processes("localhost:1234", 2, 0, timeout=timeout)
+    with pytest.raises(ArgumentError) as error, watch_processes(timeout):
+        raise AssertionError
+    assert text_of(error) == TIMEOUT.format(timeout)
+
+
+TIMEOUT = """\
+ArgumentError: timeout is {0!r}, but it must be a positive number of seconds.
+  wrong: watch_processes(timeout={0!r})
+  right: watch_processes(timeout=300)
+  why:   after that time without progress the process ends with a message
+  more:  en/api/processes.html
+"""
+
+
+SCHEDULERS = ("SLURM_", "OMPI_", "JAX_COORD", "JAX_LOCAL")
+
+
+def without_scheduler(monkeypatch):
+    for name in [name for name in os.environ if name.startswith(SCHEDULERS)]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("job", [None, "7"])
+def test_no_arguments_and_no_scheduler(monkeypatch, job):
+    without_scheduler(monkeypatch)
+    if job:
+        monkeypatch.setenv("SLURM_JOB_ID", job)
+    with pytest.raises(ProcessStartError) as error:
+        start_processes()
+    # JAX 0.6 and older take the number of the job alone for a scheduler, and look for the rest
+    missing = {"SLURM_PROCID, OMPI_COMM_WORLD_RANK, …"} | (
+        {"SLURM_STEP_NODELIST"} if job else set()
+    )
+    assert text_of(error) in {ENVIRONMENT.format(missing=name) for name in missing}
+
+
+ENVIRONMENT = """\
+ProcessStartError: start_processes() was called without arguments, but the environment has no \
+{missing}.
+  wrong: start_processes()
+  right: start_processes('localhost:1234', 2, 0)
+  why:   without arguments, JAX asks the scheduler that started the process (Slurm, Open MPI, \
+Kubernetes, a TPU pod); without one, pass the arguments
+  more:  en/api/processes.html
+"""
+
+
+def test_jax_has_already_started():
+    assert jax.devices()
+    with pytest.raises(LateStartError) as error:
+        start_processes("localhost:1234", 2, 0)
+    assert text_of(error) == LATE
+
+
+LATE = """\
+LateStartError: JAX has already started in this process.
+  wrong: jax.devices(); start_processes()
+  right: start_processes(); jax.devices()
+  why:   JAX looks for the devices of all processes once, when it starts: call start_processes \
+once, before the first array
+  more:  en/api/processes.html
+"""
+
+
+def test_a_port_that_is_taken(workers):
+    with socket.create_server(("", 0)) as server:
+        port = server.getsockname()[1]
+        code, text = workers.start("start", f"localhost:{port}", 2, 0).end()
+    assert code == 1
+    assert text.endswith(TAKEN.format(port=port, other=port + 1))
+
+
+TAKEN = """\
+ProcessStartError: process 0 cannot listen at localhost:{port}: Address already in use.
+  wrong: start_processes('localhost:{port}', 2, 0)
+  right: start_processes('localhost:{other}', 2, 0)
+  why:   the port must be free on the machine of process 0, and only one process may have \
+process_id=0; choose another port in all processes
+  more:  en/api/processes.html
+"""
+
+
+@pytest.fixture
+def second_of_two(monkeypatch):
+    monkeypatch.setattr(jax, "process_index", lambda: 1)
+    monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr(watch, "_lost", threading.Event())
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        ValueError("UNKNOWN: Gloo all-reduce failed: [pair.cc:547] Connection closed by peer"),
+        RuntimeError("Read error [127.0.0.1]:5600: Connection reset by peer"),
+        RuntimeError("INTERNAL: NCCL operation ncclAllReduce() failed: remote process exited"),
+        RuntimeError("UNAVAILABLE: Failed to send RPC to coordination service"),
+        RuntimeError("UNAVAILABLE: Task 1 heartbeat timeout"),
+    ],
+)
+def test_a_broken_connection_is_named(second_of_two, broken):
+    with pytest.raises(LostProcessError) as error, watch_processes(60):
+        raise broken
+    assert error.value.__cause__ is broken
+    assert f"haiku_state.errors.processes.{text_of(error)}" == LOST % (1, 60)
+    assert watch._lost.is_set()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("RESOURCE_EXHAUSTED"),
+        ConnectionResetError("Connection reset by peer"),
+        KeyboardInterrupt(),
+        SystemExit(7),
+    ],
+    ids=repr,
+)
+def test_any_other_error_passes(second_of_two, error):
+    with pytest.raises(type(error)) as raised, watch_processes(60) as watched:
+        raise error
+    assert raised.value is error
+    assert not watch._lost.is_set()
+    assert watched._done.is_set()  # what the program does now may take its time
+
+
+def test_one_process_alone_loses_nobody():
+    with watch_processes(0.01) as one:
+        one.progress(jax.numpy.ones(3))
+        time.sleep(0.1)
+    error = RuntimeError("NCCL operation failed")
+    with pytest.raises(RuntimeError) as raised, watch_processes():
+        raise error
+    assert raised.value is error
+
+
+def test_progress_keeps_a_process_alive(workers):
+    worker = workers.start("still", None, None, None)
+    assert worker.end() == (watch.LOST, LOST % (0, 2))
+    assert worker.printed() == ["still here"]
+
+
+def test_the_global_batch_of_one_process():
+    mesh = hs.data_mesh(jax.devices()[:4])
+    rows = {"x": np.arange(24.0, dtype=np.float32).reshape(8, 3), "y": np.arange(8)}
+    batch = global_batch(rows, mesh)
+    for name, leaf in batch.items():
+        np.testing.assert_array_equal(leaf, rows[name])
+        assert [shard.data.shape[0] for shard in leaf.addressable_shards] == [2] * 4
+        assert leaf.sharding.mesh == mesh
+
+
+def test_rows_that_do_not_divide():
+    with pytest.raises(BatchDivisionError) as error:
+        global_batch({"x": np.ones((6, 3), np.float32)}, hs.data_mesh(jax.devices()[:4]))
+    assert str(error.value) == (
+        "a batch of 6 rows does not divide among 4 devices.\n"
+        "  wrong: global_batch(batch, mesh)\n"
+        "  right: batches(data, batch_size=4)\n"
+        "  why:   every device must get the same number of rows: they run one program\n"
+        "  more:  en/update/pmapped_update.html"
+    )

@@ -1,0 +1,328 @@
+import json
+import subprocess
+import sys
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from module_table import CASES
+
+import haiku_state as hs
+from haiku_state import errors
+
+X = np.random.default_rng(0).normal(1, 2, (32, 4)).astype(np.float32)
+
+
+def network(norm):
+    def call(x, is_training):
+        x = hk.Linear(8)(x)
+        x = norm(True, True, 0.9, name="batch_norm")(x, is_training)
+        return hk.Linear(2)(jax.nn.relu(x))
+
+    return hs.pure_pair(call)
+
+
+def trained(norm, steps=3):
+    """Params and state that no initializer would give."""
+    pair = network(norm)
+    params, state = pair.init(jax.random.key(0), X, True)
+    params = jax.tree.map(
+        lambda p: p + 0.1 * jnp.arange(p.size, dtype=p.dtype).reshape(p.shape), params
+    )
+    for step in range(steps):
+        _, state = pair.apply(params, state, None, X + step, True)
+    return params, state
+
+
+@pytest.fixture
+def haikus():
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        yield trained(hk.BatchNorm)
+
+
+def assert_equal(one, other):
+    assert jax.tree.structure(one) == jax.tree.structure(other)
+    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
+
+
+def test_a_checkpoint_of_plain_haiku_loads_and_evaluates_the_same(haikus, tmp_path):
+    params, state = haikus
+    hs.storage.save_numpy(tmp_path / "haiku.npz", hs.storage.to_numpy(params, state))
+
+    ours = network(hs.BatchNorm)
+    loaded = hs.storage.from_numpy(
+        hs.storage.load_numpy(tmp_path / "haiku.npz"), *ours.init(jax.random.key(1), X, True)
+    )
+    assert_equal(loaded, (params, state))
+    output, _ = ours.apply(*loaded, None, X, False)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        expected, _ = network(hk.BatchNorm).apply(params, state, None, X, False)
+    np.testing.assert_allclose(output, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_a_checkpoint_of_ours_loads_into_plain_haiku(tmp_path):
+    params, state = trained(hs.BatchNorm)
+    hs.storage.save_numpy(tmp_path / "ours.npz", hs.storage.to_numpy(params, state))
+    expected, _ = network(hs.BatchNorm).apply(params, state, None, X, False)
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
+        theirs = network(hk.BatchNorm)
+        model = theirs.init(jax.random.key(1), X, True)
+        loaded = hs.storage.from_numpy(hs.storage.load_numpy(tmp_path / "ours.npz"), *model)
+        output, _ = theirs.apply(*loaded, None, X, False)
+    np.testing.assert_allclose(output, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_module_comes_back_bit_by_bit(case, tmp_path):
+    params, state = case.init()
+    _, state = case.pair().apply(params, state, None, *case.inputs(1))
+    hs.storage.save_numpy(tmp_path / "model.npz", hs.storage.to_numpy(params, state))
+    loaded = hs.storage.from_numpy(hs.storage.load_numpy(tmp_path / "model.npz"), *case.init())
+    assert_equal(loaded, (params, state))
+    assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(loaded))
+    hs.check_state(case.init()[1], loaded[1])
+
+
+def test_numpy_alone_reads_the_file(tmp_path):
+    hs.storage.save_numpy(
+        tmp_path / "model.npz", hs.storage.to_numpy({"linear": {"w": jnp.ones((2, 3))}}, {})
+    )
+    code = """
+import json, sys, numpy as np
+with np.load(sys.argv[1], allow_pickle=False) as file:
+    print(json.dumps({name: file[name].tolist() for name in file}))
+assert not {"jax", "haiku", "haiku_state"} & set(sys.modules)
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "model.npz")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert json.loads(ran.stdout) == {"params:linear:w:float32": [[1, 1, 1], [1, 1, 1]]}
+
+
+def test_the_copy_does_not_change_with_the_original():
+    value = np.ones(3, np.float32)
+    arrays = hs.storage.to_numpy({"a": {"w": value}}, {})
+    loaded, _ = hs.storage.from_numpy(arrays, {"a": {"w": jnp.zeros(3)}}, {})
+    value[:] = 2
+    arrays["params"]["a"]["w"] += 5
+    assert arrays["params"]["a"]["w"].tolist() == [6, 6, 6]
+    assert loaded["a"]["w"].tolist() == [1, 1, 1]
+
+
+def test_every_mismatch_is_listed_at_once():
+    params, state = trained(hs.BatchNorm)
+    arrays = hs.storage.to_numpy(params, state)
+    arrays["params"]["linear"]["w"] = np.zeros((4, 9), np.float32)
+    arrays["params"]["linear_1"]["b"] = arrays["params"]["linear_1"]["b"].astype(np.float16)
+    arrays["params"]["head"] = {"w": np.zeros(1, np.float32)}
+    del arrays["state"]["batch_norm/~/var_ema"]["counter"]
+    with pytest.raises(errors.SavedMismatchError) as caught:
+        hs.storage.from_numpy(arrays, params, state)
+    assert str(caught.value) == (
+        "arrays does not fit params, state (- missing, + unknown):\n"
+        "    - state['batch_norm/~/var_ema']['counter']\n"
+        "    + params['head']['w']\n"
+        "    params['linear']['w']: float32[4,9] -> float32[4,8]\n"
+        "    params['linear_1']['b']: float16[2] -> float32[2]\n"
+        "  wrong: from_numpy(arrays, params, state)\n"
+        "  right: params, state = init(rng, inputs); from_numpy(arrays, params, state)\n"
+        "  why:   the model, the optimizer or a setting has changed since it was saved; nothing "
+        "was loaded\n"
+        "  more:  en/api/storage.html"
+    )
+
+
+def test_a_dtype_that_jax_would_cast_without_a_word_is_a_mismatch():
+    model = {"a": {"w": jnp.zeros(2)}}
+    arrays = {"params": {"a": {"w": np.ones(2)}}, "state": {}}
+    with pytest.raises(errors.SavedMismatchError, match=r"float64\[2\] -> float32\[2\]"):
+        hs.storage.from_numpy(arrays, model, {})
+
+
+def test_a_parameter_that_is_spread_over_a_mesh_is_no_stack_of_replicas():
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]), ("model",))
+    columns = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "model"))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("model"))
+    value = np.arange(64, dtype=np.float32).reshape(8, 8)
+    for sharding in (columns, rows):
+        arrays = hs.storage.to_numpy({"a": {"w": jax.device_put(value, sharding)}}, {})
+        np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
+
+
+def test_arrays_of_all_devices_are_named_as_such():
+    params, state = trained(hs.BatchNorm)
+    stacked = jax.tree.map(lambda leaf: np.stack([leaf] * 4), (params, state))
+    arrays = hs.storage.to_numpy(*stacked)
+    with pytest.raises(errors.DeviceStackedError) as caught:
+        hs.storage.from_numpy(arrays, params, state)
+    assert caught.value.what == (
+        "params['batch_norm']['offset'] has shape (4, 1, 8) instead of (1, 8): "
+        "it has a leading device axis."
+    )
+
+
+def test_a_replicated_model_is_refused_before_it_is_written():
+    params, state = trained(hs.BatchNorm)
+    devices = jax.devices()[:4]
+    stacked = hs.replicate((params, state), devices)
+    with pytest.raises(errors.DeviceStackedError):
+        hs.storage.to_numpy(*stacked)
+    assert_equal(
+        hs.storage.from_numpy(hs.storage.to_numpy(*hs.unreplicate(stacked)), params, state),
+        (params, state),
+    )
+
+
+NOT_ARRAYS = {
+    "params alone": ({"linear": {"w": X}}, "linear['w'] is float32[32,4]"),
+    "a list": ([X], "arrays is list"),
+    "one level": ({"params": {"w": X}, "state": {}}, "params['w'] is float32[32,4]"),
+    "three levels": (
+        {"params": {"a": {"b": {"w": X}}}, "state": {}},
+        "params['a']['b']['w'] is float32[32,4]",
+    ),
+    "a text": ({"params": {}, "state": {"a": {"b": "3"}}}, "state['a']['b'] is str"),
+}
+
+
+@pytest.mark.parametrize(("arrays", "what"), NOT_ARRAYS.values(), ids=NOT_ARRAYS.keys())
+def test_what_is_no_nested_dict_of_arrays_is_refused(arrays, what, tmp_path):
+    for call in (
+        lambda: hs.storage.from_numpy(arrays, {}, {}),
+        lambda: hs.storage.save_numpy(tmp_path / "model.npz", arrays),
+    ):
+        with pytest.raises(errors.ArgumentError) as caught:
+            call()
+        assert str(caught.value) == (
+            f"{what}, but it must be an array at params[module][name] or state[module][name].\n"
+            f"  wrong: {what.replace(' is ', ' = ')}\n"
+            "  right: arrays = to_numpy(params, state)\n"
+            "  why:   Haiku's params and state are dicts of modules, each a dict of arrays\n"
+            "  more:  en/api/storage.html"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("params", [[X], {"a": X}, {"a": {"b": "text"}}, None])
+def test_to_numpy_takes_nothing_else(params):
+    with pytest.raises(errors.ArgumentError):
+        hs.storage.to_numpy(params, {})
+
+
+def files(folder):
+    """Files that are not what save_numpy writes."""
+    whole = folder / "whole.npz"
+    hs.storage.save_numpy(whole, hs.storage.to_numpy({"a": {"w": jnp.arange(100.0)}}, {}))
+    content = whole.read_bytes()
+    (folder / "truncated.npz").write_bytes(content[: len(content) // 2])
+    (folder / "empty.npz").write_bytes(b"")
+    (folder / "text.npz").write_text("hello")
+    np.savez(folder / "objects.npz", **{"params:a:w:float32": np.array({"w": 1}, dtype=object)})
+    np.savez(folder / "other.npz", w=np.ones(3))
+    np.savez(folder / "kind.npz", **{"weights:a:w:float32": np.ones(3)})
+    np.savez(folder / "dtype.npz", **{"params:a:w:float33": np.ones(3)})
+    np.savez(folder / "width.npz", **{"params:a:w:float64": np.ones(3, np.float32)})
+    np.save(folder / "single.npy", np.ones(3))
+    whole.unlink()
+    return sorted(folder.iterdir())
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    for path in files(tmp_path):
+        with pytest.raises(errors.DamagedFileError) as caught:
+            hs.storage.load_numpy(path)
+        assert caught.value.what.startswith(f"{path} is damaged, or something else wrote it:")
+        assert caught.value.values["right"] == f'save_numpy("{path}", to_numpy(params, state))'
+
+
+def test_no_flipped_bit_is_silent(tmp_path):
+    path, rng = tmp_path / "model.npz", np.random.default_rng(0)
+    values = rng.normal(size=9).astype(np.float32)
+    hs.storage.save_numpy(path, {"params": {"a": {"w": values}}, "state": {}})
+    content = path.read_bytes()
+    refused = 0
+    for bit in rng.integers(8 * len(content), size=200):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << int(bit % 8)
+        path.write_bytes(flipped)
+        try:
+            loaded = hs.storage.load_numpy(path)
+        except errors.DamagedFileError:
+            refused += 1
+        else:
+            np.testing.assert_array_equal(loaded["params"]["a"]["w"], values)
+    assert refused > 100
+
+
+def test_a_missing_file_is_pythons_own_error(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        hs.storage.load_numpy(tmp_path / "nothing.npz")
+
+
+def test_a_save_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch):
+    path = tmp_path / "model.npz"
+    hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.ones(3)}}, {}))
+    before = path.read_bytes()
+
+    def fail(file, **entries):
+        file.write(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fail)
+    with pytest.raises(OSError, match="disk full"):
+        hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.zeros(3)}}, {}))
+    assert [file.name for file in tmp_path.iterdir()] == ["model.npz"]
+    assert path.read_bytes() == before
+
+
+def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
+    path = tmp_path / "model.npz"
+    hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.ones(3)}}, {}))
+    before = path.read_bytes()
+    with path.open("rb") as reader:
+        hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.zeros(30)}}, {}))
+        assert reader.read() == before
+    assert path.read_bytes() != before
+
+
+def test_names_with_a_colon_and_arrays_of_objects_are_refused(tmp_path):
+    for arrays in (
+        {"params": {"a:b": {"w": np.ones(2)}}, "state": {}},
+        {"params": {"a": {"w": np.array([None])}}, "state": {}},
+    ):
+        with pytest.raises(errors.ArgumentError):
+            hs.storage.save_numpy(tmp_path / "model.npz", arrays)
+    assert list(tmp_path.iterdir()) == []
+
+
+names = st.text("abc_~/0", min_size=1, max_size=6)
+dtypes = st.sampled_from(["float32", "float16", "bfloat16", "int32", "uint8", "bool"])
+shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+leaves = st.builds(
+    lambda shape, dtype: jnp.asarray(np.ones(shape, jnp.dtype(dtype))), shapes, dtypes
+)
+trees = st.dictionaries(names, st.dictionaries(names, leaves, min_size=1, max_size=3), max_size=3)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(trees, trees)
+def test_law_what_was_saved_is_what_is_loaded(tmp_path_factory, params, state):
+    path = tmp_path_factory.mktemp("law") / "model.npz"
+    hs.storage.save_numpy(path, hs.storage.to_numpy(params, state))
+    assert_equal(hs.storage.from_numpy(hs.storage.load_numpy(path), params, state), (params, state))
+
+
+def test_bfloat16_is_stored_as_its_bits(tmp_path):
+    values = jnp.array([1.0, -2.5, 3e38], jnp.bfloat16)
+    hs.storage.save_numpy(tmp_path / "model.npz", hs.storage.to_numpy({"a": {"w": values}}, {}))
+    with np.load(tmp_path / "model.npz", allow_pickle=False) as file:
+        stored = file["params:a:w:bfloat16"]
+    # bfloat16 is the upper half of float32
+    assert stored.dtype == np.uint16
+    upper = np.asarray(values.astype(jnp.float32)).view(np.uint32) >> np.uint32(16)
+    assert stored.tolist() == upper.tolist()

@@ -1,0 +1,28 @@
+"""A few rows of the table that ``python tests/optimizer_table.py`` prints."""
+
+import optimizer_table
+import pytest
+
+
+@pytest.mark.filterwarnings("ignore")  # Optax wants other arguments from version to version
+def test_the_table_knows_and_can_make_all_optimizers():
+    makers = optimizer_table.optimizers()
+    assert len(makers) > 100
+    for make in makers.values():
+        assert callable(make().update)
+
+
+# those whose initial state holds an array twice, and one that has them all inside
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize(
+    ("name", "runners"),
+    [
+        ("optax.scale_by_lbfgs", ["jit"]),
+        ("optax.contrib.sam", ["jit", "shard_map"]),
+        ("optax.contrib.schedule_free_sgd", ["jit", "pmap"]),
+    ],
+)
+def test_an_optimizer_is_no_false_alarm(name, runners):
+    assert optimizer_table.row(optimizer_table.optimizers()[name], runners) == dict.fromkeys(
+        runners, "ok"
+    )

@@ -1,0 +1,283 @@
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import haiku_state as hs
+from haiku_state.errors import (
+    ArgumentError,
+    BatchDivisionError,
+    DeviceCountError,
+    DonatedBufferError,
+    ReplicaMismatchError,
+)
+
+FOUR = jax.devices()[:4]
+TREE = {"w": jnp.arange(6.0).reshape(2, 3), "n": jnp.int32(7), "key": jax.random.key(3)}
+
+
+def as_numbers(tree):
+    return {**tree, "key": jax.random.key_data(tree["key"])}
+
+
+def in_a_fresh_process(code, flags=""):
+    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    del environment["NPROC"]  # what the tests set
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_each_device_holds_one_copy():
+    replicas = hs.replicate(TREE, FOUR)
+    for name, leaf in replicas.items():
+        assert leaf.shape == (4, *TREE[name].shape)
+        assert leaf.dtype == TREE[name].dtype
+        assert leaf.sharding.device_set == set(FOUR)
+    for device, shard in zip(FOUR, replicas["w"].addressable_shards, strict=True):
+        assert shard.device == device
+        np.testing.assert_array_equal(np.reshape(shard.data, (2, 3)), TREE["w"])
+
+
+def test_a_consumed_tree_cannot_be_copied_to_devices():
+    mesh = jax.sharding.Mesh(np.array(FOUR), ("data",))
+    tree = {"w": jnp.ones(3), "b": jnp.ones(2)}
+    tree["w"].delete()  # as an update does that has consumed it
+    for place in (hs.replicate, lambda tree: hs.shard_train_state(tree, mesh)):
+        with pytest.raises(
+            DonatedBufferError, match=r"^train_state\['w'\] was given to an earlier"
+        ):
+            place(tree)
+
+
+def test_all_devices_are_the_default():
+    assert hs.replicate(TREE)["n"].tolist() == [7] * 8
+
+
+def test_unreplicate_undoes_replicate_on_one_device():
+    one = hs.unreplicate(hs.replicate(TREE, FOUR))
+    jax.tree.map(np.testing.assert_array_equal, as_numbers(one), as_numbers(TREE))
+    assert all(len(leaf.sharding.device_set) == 1 for leaf in jax.tree.leaves(one))
+
+
+def test_a_key_can_be_looked_at_between_two_updates():
+    draw = jax.pmap(lambda key: jax.random.split(key)[0], devices=FOUR)
+    keys = hs.replicate(jax.random.key(3), FOUR)
+    for _ in range(3):
+        one = jax.random.key_data(hs.unreplicate(keys))
+        np.testing.assert_array_equal(one, jax.random.key_data(keys)[0])
+        keys = draw(keys)
+
+
+def test_python_numbers_and_numpy_arrays_are_replicated_too():
+    replicas = hs.replicate({"n": 3, "x": np.ones(2, np.float32)}, FOUR)
+    assert replicas["n"].tolist() == [3] * 4
+    assert replicas["x"].shape == (4, 2)
+
+
+def test_split_batch_gives_the_rows_out_in_order():
+    batch = {"x": np.arange(24).reshape(12, 2), "y": jnp.arange(12)}
+    parts = hs.split_batch(batch, 4)
+    assert jax.tree.map(np.shape, parts) == {"x": (4, 3, 2), "y": (4, 3)}
+    np.testing.assert_array_equal(parts["x"].reshape(12, 2), batch["x"])
+    assert parts["y"].tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
+
+
+@pytest.mark.parametrize(("rows", "right"), [(6, 4), (3, 4), (9, 8)])
+def test_a_batch_that_the_devices_do_not_divide_is_refused(rows, right):
+    with pytest.raises(BatchDivisionError) as caught:
+        hs.split_batch({"x": np.zeros((rows, 2))}, 4)
+    assert str(caught.value) == (
+        f"a batch of {rows} rows does not divide among 4 devices.\n"
+        f"  wrong: split_batch(batch, 4)\n"
+        f"  right: batches(data, batch_size={right})\n"
+        "  why:   every device must get the same number of rows: they run one program\n"
+        "  more:  en/update/pmapped_update.html"
+    )
+
+
+def test_equal_replicas_pass():
+    hs.assert_replicas_equal(hs.replicate(TREE, FOUR))
+    hs.assert_replicas_equal({"x": jnp.array([1.0, 1.5, 1.25])}, atol=0.5)
+    hs.assert_replicas_equal({})
+
+
+def test_each_leaf_that_drifted_is_named_with_how_far():
+    tree = {
+        "bn": {"mean": jnp.array([[0.0, 1.0], [0.0, 3.5]]), "counter": jnp.array([4, 4])},
+        "count": jnp.array([5, 3], jnp.uint32),
+    }
+    with pytest.raises(ReplicaMismatchError) as caught:
+        hs.assert_replicas_equal(tree)
+    assert str(caught.value) == (
+        "the replicas differ:\n"
+        "    ['bn']['mean'] by 2.5\n"
+        "    ['count'] by 2\n"
+        "  wrong: BatchNorm(True, True, 0.9)\n"
+        '  right: BatchNorm(True, True, 0.9, cross_replica_axis="devices")\n'
+        "  why:   each device saw other rows, and nothing averaged what it computed from them\n"
+        "  more:  en/update/pmapped_update.html"
+    )
+    with pytest.raises(ReplicaMismatchError, match=r"by 2\.5") as caught:
+        hs.assert_replicas_equal(tree, atol=2)
+    assert "count" not in str(caught.value)
+
+
+def test_where_params_drift_the_gradients_are_to_be_averaged():
+    def update(train_state, batch, axis_name):
+        w = train_state.params["w"]
+        grad = jax.grad(lambda w: ((w - batch["x"]) ** 2).mean())(w)
+        return train_state._replace(params={"w": w - 0.5 * grad}), {}
+
+    fresh = hs.TrainState({"w": jnp.float32(0)}, {}, (), jax.random.key(0), jnp.int32(0))
+    batch = hs.split_batch({"x": jnp.array([1.0, 2.0])}, 2)
+    with pytest.raises(ReplicaMismatchError) as caught:
+        hs.pmap_update(update, "i", FOUR[:2])(hs.replicate(fresh, FOUR[:2], "i"), batch)
+    assert str(caught.value).splitlines()[:4] == [
+        "the replicas differ:",
+        "    .params['w'] by 1",
+        "  wrong: grads = jax.grad(loss_fn)(params)",
+        '  right: grads = jax.lax.pmean(jax.grad(loss_fn)(params), "i")',
+    ]
+
+
+OFF = {
+    "float": jnp.array([1.0, 1.0, 1.0 + 1e-6]),
+    "bfloat16": jnp.array([1.0, 1.0, 1.5], jnp.bfloat16),
+    "int": jnp.array([1, 1, 2]),
+    "bool": jnp.array([True, True, False]),
+    "key": jnp.stack([jax.random.key(0), jax.random.key(0), jax.random.key(1)]),
+    "nan": jnp.array([1.0, 1.0, jnp.nan]),
+    "last row of many": jnp.zeros((3, 2, 2)).at[2, 1, 1].set(1),
+}
+
+
+@pytest.mark.parametrize("leaf", OFF.values(), ids=OFF.keys())
+def test_every_dtype_can_drift(leaf):
+    with jax.debug_key_reuse(False):
+        hs.assert_replicas_equal({"x": leaf[:2]})
+    with pytest.raises(ReplicaMismatchError, match=r"differ:\n    \['x'\] by "):
+        hs.assert_replicas_equal({"x": leaf})
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_replicas_that_hold_the_same_nan_or_infinity_are_equal(value):
+    same = jnp.array([[1.0, value]] * 3)
+    hs.assert_replicas_equal({"x": same})
+    with pytest.raises(ReplicaMismatchError):
+        hs.assert_replicas_equal({"x": same.at[1, 1].set(0.0)})
+
+
+def test_sync_state_takes_the_mean_and_keeps_counts_dtypes_and_placement():
+    values = np.random.default_rng(0).normal(2, 3, (4, 5)).astype(np.float32)
+    sharding = hs.replicate(jnp.zeros(5), FOUR).sharding
+    state = {
+        "mean": jax.device_put(values, sharding),
+        "half": jnp.array([1.0, 2.0, 3.0, 6.0], jnp.bfloat16),
+        "counter": hs.replicate(jnp.int32(3), FOUR),
+    }
+    synced = hs.sync_state(state)
+    hs.assert_replicas_equal(synced)
+    np.testing.assert_allclose(synced["mean"][0], np.float64(values).mean(0), rtol=1e-6)
+    assert synced["half"].tolist() == [3] * 4
+    assert synced["counter"].tolist() == [3] * 4
+    for name in state:
+        assert synced[name].dtype == state[name].dtype
+        assert synced[name].sharding == state[name].sharding
+
+
+def test_sync_state_refuses_counts_that_differ():
+    state = {"bn": {"mean": jnp.array([1.0, 3.0]), "counter": jnp.array([4, 5])}}
+    with pytest.raises(ReplicaMismatchError) as caught:
+        hs.sync_state(state)
+    assert caught.value.what == "the replicas differ:\n    ['bn']['counter'] by 1"
+
+
+def test_use_devices_gives_the_first_ones():
+    assert hs.use_devices(3) == jax.devices()[:3]
+
+
+@pytest.mark.parametrize("flags", ["", "--xla_cpu_enable_fast_math=false"])
+def test_use_devices_forces_cpu_devices_in_a_fresh_process(flags):
+    code = "import haiku_state as hs, os; print(len(hs.use_devices(3)), os.environ['XLA_FLAGS'])"
+    ran = in_a_fresh_process(code, flags)
+    forced = "--xla_force_host_platform_device_count=3"
+    assert ran.stdout.strip() == f"3 {f'{flags} {forced}'.strip()}", ran.stderr
+
+
+@pytest.mark.parametrize("count", [9, 1024])
+@pytest.mark.parametrize("flags", ["", None])
+def test_use_devices_that_fails_leaves_the_environment_as_it_was(count, flags, monkeypatch):
+    monkeypatch.delenv("NPROC", raising=False)
+    monkeypatch.setenv("XLA_FLAGS", "")
+    if flags is None:
+        monkeypatch.delenv("XLA_FLAGS")
+    before = dict(os.environ)
+    with pytest.raises(DeviceCountError):
+        hs.use_devices(count)
+    assert dict(os.environ) == before
+
+
+@pytest.mark.parametrize(("count", "right"), [(0, 1), (-1, 1), (1025, 1024), (10_000, 1024)])
+def test_use_devices_refuses_what_no_machine_can_hold(count, right, monkeypatch):
+    monkeypatch.delenv("NPROC", raising=False)
+    before = dict(os.environ)
+    with pytest.raises(ArgumentError) as caught:
+        hs.use_devices(count)
+    assert str(caught.value) == (
+        f"count is {count}, but it must be 1–1024.\n"
+        f"  wrong: use_devices({count})\n"
+        f"  right: use_devices({right})\n"
+        "  why:   each simulated device has threads of its own, and no machine has more real ones\n"
+        "  more:  en/api/update.html"
+    )
+    assert dict(os.environ) == before
+
+
+def test_use_devices_says_that_it_came_too_late():
+    code = """
+import jax, haiku_state as hs
+from haiku_state.errors import DeviceCountError
+jax.devices()
+try:
+    hs.use_devices(9)
+except DeviceCountError as error:
+    print(error)
+"""
+    ran = in_a_fresh_process(code)
+    assert ran.stdout == (
+        "9 devices were requested, but JAX has already started with 1.\n"
+        "  wrong: jax.devices(); use_devices(9)\n"
+        "  right: use_devices(9); jax.devices()\n"
+        "  why:   the number of CPU devices is fixed when JAX starts them: ask before the first "
+        "computation\n"
+        "  more:  en/update/pmapped_update.html\n"
+    ), ran.stderr
+
+
+AHEAD = """
+import jax
+import haiku_state as hs
+
+devices = hs.use_devices(4)
+mean = lambda leaf: jax.lax.pmean(leaf, "i")
+step = jax.pmap(lambda tree: jax.tree.map(mean, tree), axis_name="i", devices=devices)
+tree = {str(k): jax.numpy.ones((4, 64)) for k in range(20)}
+for _ in range(1000):
+    tree = step(tree)
+print(tree["0"][0, 0])
+"""
+
+
+@pytest.mark.parametrize("flags", ["", "--xla_force_host_platform_device_count=4"])
+def test_steps_that_are_started_ahead_do_not_wait_for_ever(flags):
+    ran = in_a_fresh_process(AHEAD, flags)
+    assert (ran.stdout, ran.returncode) == ("1.0\n", 0), ran.stderr[-2000:]

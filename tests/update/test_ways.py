@@ -1,0 +1,548 @@
+"""Every way to run one update step: equal results, one trace, one copy of the train state."""
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import oracles
+import pytest
+from digits import ADAM, SGD, batches, distance, loss_of, on_one_device, pair_of, start, update_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import haiku_state as hs
+from haiku_state.errors import (
+    ArgumentError,
+    BatchDivisionError,
+    DonatedBufferError,
+    LeadingAxisError,
+    MeshPlacementError,
+    ReplicaMismatchError,
+)
+
+FOUR = jax.devices()[:4]
+AXIS = "devices"
+MESH = hs.data_mesh(FOUR, AXIS)
+TWO_AXES = Mesh(np.array(FOUR).reshape(2, 2), (AXIS, "model"))
+
+
+def columns(path, leaf):
+    """The first layer's weights, and what the optimizer keeps of them, cut into columns."""
+    return P(None, "model") if path.endswith("['classifier/linear']['w']") else None
+
+
+def each_batch(batch):
+    return {name: np.asarray(values)[None] for name, values in batch.items()}
+
+
+# name: (compile, place a train state, a batch for one call, the train state on one device, axis)
+WAYS = {
+    "jit": (hs.jit_update, lambda tree: tree, lambda batch: batch, lambda tree: tree, None),
+    "scan": (hs.scan_update, lambda tree: tree, each_batch, lambda tree: tree, None),
+    "pmap": (
+        lambda update: hs.pmap_update(update, AXIS, FOUR),
+        lambda tree: hs.replicate(tree, FOUR, AXIS),
+        lambda batch: hs.split_batch(batch, 4),
+        hs.unreplicate,
+        AXIS,
+    ),
+    "shard": (
+        lambda update: hs.shard_update(update, MESH),
+        lambda tree: hs.shard_train_state(tree, MESH),
+        lambda batch: batch,
+        lambda tree: tree,
+        None,
+    ),
+    "shard_map": (
+        lambda update: hs.shard_map_update(update, MESH),
+        lambda tree: hs.shard_train_state(tree, MESH),
+        lambda batch: batch,
+        lambda tree: tree,
+        AXIS,
+    ),
+    "two axes": (
+        lambda update: hs.shard_update(update, TWO_AXES),
+        lambda tree: hs.shard_train_state(tree, TWO_AXES, columns),
+        lambda batch: batch,
+        lambda tree: tree,
+        None,
+    ),
+}
+each_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+# those in which each device runs the step on its own rows
+each_replicated = pytest.mark.parametrize(
+    "way", [WAYS["pmap"], WAYS["shard_map"]], ids=["pmap", "shard_map"]
+)
+
+
+@each_way
+@pytest.mark.usefixtures("standard_promotion")
+def test_twenty_steps_of_adam_on_digits_agree_with_one_device(way):
+    compiled, place, feed, one, axis = way
+    alone, losses = on_one_device(ADAM)
+    run, train_state, history = compiled(update_of(ADAM, axis)), place(start(ADAM)), []
+    for batch in batches():
+        train_state, metrics = run(train_state, feed(batch))
+        history.append(np.asarray(metrics["loss"]).item())
+    together = one(train_state)
+    assert distance(together.params, alone.params) < 1e-5
+    assert distance(together.state, alone.state) < 1e-4
+    assert distance(together.opt_state, alone.opt_state) < 1e-4
+    assert together.step == alone.step == 20
+    assert jnp.all(jax.random.key_data(together.rng) == jax.random.key_data(alone.rng))
+    np.testing.assert_allclose(history, losses, atol=1e-5)
+    assert run.trace_count == 1
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("count", [20, 7])
+def test_scanned_steps_are_those_of_single_calls(count):
+    alone, losses = on_one_device(ADAM)
+    run, train_state, history = hs.scan_update(update_of(ADAM)), start(ADAM), []
+    for stack in hs.stack_batches(batches(), count):
+        train_state, metrics = run(train_state, stack)
+        history += metrics["loss"].tolist()
+    assert distance(train_state[:3], alone[:3]) < 1e-6
+    np.testing.assert_allclose(history, losses, atol=1e-6)
+    assert run.trace_count == (1 if count == 20 else 2)  # 7 and 7, then 6
+
+
+@each_way
+def test_one_step_is_that_of_the_whole_batch_s_gradient(way):
+    """Adam hides a gradient that is too large by a factor, so this is plain descent."""
+    compiled, place, feed, one, _ = way
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(0, 1, (16, 3)).astype(np.float32)
+    targets = rng.normal(0, 1, 16).astype(np.float32)
+    by_w, by_b = oracles.squared_error_gradient(inputs, targets, np.zeros(3), 0)
+    pair = hk.transform_with_state(lambda x: hs.LinearRegression()(x, is_training=True))
+
+    def loss_fn(params, state, key, batch):
+        prediction, state = pair.apply(params, state, key, batch["inputs"])
+        return jnp.mean(jnp.square(prediction - batch["targets"])), (state, {})
+
+    run = compiled(hs.make_update(loss_fn, optax.sgd(0.1)))
+    train_state = hs.init_train_state(pair.init, optax.sgd(0.1), jax.random.key(0), inputs)
+    batch = {"inputs": inputs, "targets": targets}
+    train_state, _ = run(place(train_state), feed(batch))
+    params = one(train_state).params["linear_regression"]
+    np.testing.assert_allclose(params["w"], -0.1 * by_w, atol=1e-7)
+    np.testing.assert_allclose(params["b"], -0.1 * by_b, atol=1e-7)
+
+
+def test_a_parameter_stays_cut_along_the_second_axis_and_its_moments_too():
+    run = hs.shard_update(update_of(SGD), TWO_AXES)
+    train_state = hs.shard_train_state(start(SGD), TWO_AXES, columns)
+    for batch in batches()[:3]:
+        train_state, metrics = run(train_state, batch)
+        cut = {
+            jax.tree_util.keystr(path)
+            for path, leaf in jax.tree_util.tree_leaves_with_path(train_state)
+            if leaf.sharding == NamedSharding(TWO_AXES, P(None, "model"))
+        }
+        assert cut == {
+            ".params['classifier/linear']['w']",
+            ".opt_state[0].trace['classifier/linear']['w']",
+        }
+        shards = train_state.params["classifier/linear"]["w"].addressable_shards
+        assert {shard.data.shape for shard in shards} == {(64, 16)}
+        assert metrics["loss"].sharding.is_fully_replicated
+
+
+def tiny(axis=None):
+    """A step of few operations, with state and a key, for a thousand calls."""
+
+    def loss_fn(params, state, rng, batch):
+        noise = jax.random.normal(rng) * 0.01
+        error = jnp.mean(batch["x"]) * params["w"] - 1 + noise
+        mean = jnp.mean(batch["x"])
+        mean = mean if axis is None else jax.lax.pmean(mean, axis)
+        return jnp.square(error), ({"mean": 0.9 * state["mean"] + 0.1 * mean}, {})
+
+    def init(rng):
+        return {"w": jnp.zeros(())}, {"mean": jnp.zeros(())}
+
+    train_state = hs.init_train_state(init, optax.sgd(1e-3), jax.random.key(0))
+    return hs.make_update(loss_fn, optax.sgd(1e-3)), train_state
+
+
+@each_way
+def test_a_thousand_steps_need_one_trace(way):
+    compiled, place, feed, one, axis = way
+    update, train_state = tiny(axis)
+    run, train_state = compiled(update), place(train_state)
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        batch = {"x": rng.normal(1, 0.1, 8).astype(np.float32)}
+        train_state, _ = run(train_state, feed(batch))
+    assert one(train_state).step == 1000
+    assert run.trace_count == 1
+
+
+def schedulable():
+    """An optimizer whose learning rate stands in the train state."""
+    return optax.inject_hyperparams(optax.sgd)(learning_rate=0.5)
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("name", ["jit", "scan", "shard", "shard_map"])
+def test_a_new_learning_rate_is_used_and_not_traced(name):
+    compiled, place, feed, _, _ = WAYS[name]
+    optimizer = schedulable()
+
+    def loss_fn(params, state, rng, batch):
+        return params["w"] * jnp.mean(batch["x"]), (state, {})
+
+    run = compiled(hs.make_update(loss_fn, optimizer))
+    train_state = place(
+        hs.init_train_state(lambda rng: ({"w": jnp.zeros(())}, {}), optimizer, jax.random.key(0))
+    )
+    expected = 0.0
+    ones = np.ones(4, np.float32)
+    for rate, factor in [(0.5, 2), (0.25, 3), (1, 4)]:
+        rate, factor = jnp.float32(rate), np.float32(factor)
+        expected -= float(rate) * float(factor)  # now, for the step consumes it
+        train_state.opt_state.hyperparams["learning_rate"] = rate
+        batch = {"x": factor * ones}
+        train_state, _ = run(train_state, feed(batch))
+        np.testing.assert_allclose(train_state.params["w"], expected, rtol=1e-6)
+        assert train_state.opt_state.hyperparams["learning_rate"].dtype == jnp.float32
+    assert run.trace_count == 1
+
+
+@each_way
+def test_every_leaf_stays_where_it_lies(way):
+    """A leaf that came back elsewhere would be moved again before each step."""
+    compiled, place, feed, _, axis = way
+    run, train_state = compiled(update_of(SGD, axis)), place(start(SGD))
+    placements = []
+    for batch in batches()[:3]:
+        placements.append([leaf.sharding for leaf in jax.tree.leaves(train_state)])
+        train_state, _ = run(train_state, feed(batch))
+    placements.append([leaf.sharding for leaf in jax.tree.leaves(train_state)])
+    assert placements[1:] == placements[:-1]
+
+
+@each_way
+def test_the_memory_of_the_train_state_is_not_doubled(way):
+    """XLA's own account: each leaf gives its memory to its successor."""
+    compiled, place, feed, _one, axis = way
+    train_state = place(start(SGD))
+    program = compiled(update_of(SGD, axis)).lower(train_state, feed(batches()[0])).compile()
+    here = {
+        jax.tree_util.keystr(path): shard.data.nbytes
+        for path, leaf in jax.tree_util.tree_leaves_with_path(train_state._replace(rng=None))
+        for shard in leaf.addressable_shards
+        if shard.device == FOUR[0]
+    }
+    key = 8
+    expected = {sum(here.values()) + key}
+    if way is WAYS["pmap"]:  # newer ones leave out what training writes and never reads
+        read = [size for path, size in here.items() if not path.endswith("['average']")]
+        expected.add(sum(read) + key)
+    assert program.memory_analysis().alias_size_in_bytes in expected
+
+
+@each_way
+def test_the_old_train_state_is_consumed_and_a_second_use_is_named(way):
+    compiled, place, feed, _, axis = way
+    run, old, batch = compiled(update_of(SGD, axis)), place(start(SGD)), feed(batches()[0])
+    new, _ = run(old, batch)
+    new, _ = run(new, batch)
+    assert all(leaf.is_deleted() for leaf in jax.tree.leaves((old.params, old.opt_state)))
+    if way is not WAYS["pmap"]:
+        assert all(leaf.is_deleted() for leaf in jax.tree.leaves(old))
+    with (
+        jax.debug_key_reuse(False),
+        pytest.raises(DonatedBufferError, match=r"^train_state\.params\['classifier/batch_norm'\]"),
+    ):
+        run(old, batch)
+
+
+@pytest.mark.parametrize("rule", [None, columns])
+def test_placing_a_train_state_leaves_the_given_one_alone(rule):
+    given = start(SGD)
+    copy = jax.tree.map(np.array, given._replace(rng=jax.random.key_data(given.rng)))
+    run, placed = hs.shard_update(update_of(SGD), TWO_AXES), None
+    placed = hs.shard_train_state(given, TWO_AXES, rule)
+    run(placed, batches()[0])
+    kept = given._replace(rng=jax.random.key_data(given.rng))
+    jax.tree.map(np.testing.assert_array_equal, kept, copy)
+
+
+def members(count, optimizer=SGD):
+    keys = jax.random.split(jax.random.key(7), count)
+    inputs = jnp.asarray(batches()[0]["inputs"])
+    init = pair_of().init
+    return keys, jax.vmap(lambda key: hs.init_train_state(init, optimizer, key, inputs))(keys)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_each_member_of_an_ensemble_trains_as_if_it_were_alone(shared):
+    keys, ensemble = members(3)
+    run = hs.vmap_update(update_of(SGD), shared_batch=shared)
+    alone = hs.jit_update(update_of(SGD))
+    inputs = batches()[0]["inputs"]
+    singles = [hs.init_train_state(pair_of().init, SGD, key, inputs) for key in keys]
+    for step in range(5):
+        own = [batches()[step] if shared else batches()[step + member] for member in range(3)]
+        batch = own[0] if shared else next(hs.stack_batches(own, 3))
+        ensemble, metrics = run(ensemble, batch)
+        results = [alone(single, rows) for single, rows in zip(singles, own, strict=True)]
+        singles = [train_state for train_state, _ in results]
+        losses = [float(result[1]["loss"]) for result in results]
+        np.testing.assert_allclose(metrics["loss"], losses, atol=1e-5)
+    for member, single in enumerate(singles):
+        mine = jax.tree.map(lambda leaf, member=member: leaf[member], ensemble)
+        assert distance(mine[:3], single[:3]) < 1e-5
+    assert run.trace_count == 1
+    weights = ensemble.params["classifier/linear"]["w"]
+    assert jnp.abs(weights[0] - weights[1]).max() > 0.01
+
+
+@each_replicated
+def test_unequal_parts_count_by_their_examples(way):
+    """The last batch of 5 rows on four devices: 2, 2, 1 and none."""
+    compiled, place, feed, one, _ = way
+    rng = np.random.default_rng(3)
+    inputs = rng.normal(0, 1, (5, 3)).astype(np.float32)
+    targets = rng.normal(0, 1, 5).astype(np.float32)
+    by_w, by_b = oracles.squared_error_gradient(inputs, targets, np.zeros(3), 0)
+    pair = hk.transform_with_state(lambda x: hs.LinearRegression()(x, is_training=True))
+
+    def loss_fn(params, state, key, batch):
+        prediction, state = pair.apply(params, state, key, batch["inputs"])
+        errors = jnp.square(prediction - batch["targets"])
+        mean = jnp.sum(errors * batch["mask"]) / jnp.sum(batch["mask"])  # NaN where there is none
+        return mean, (state, {"twice": 2 * mean})
+
+    padded = next(iter(hs.batches({"inputs": inputs, "targets": targets}, 5, remainder="pad")))
+    padded = {
+        name: np.concatenate([values, np.zeros((3, *values.shape[1:]), np.float32)])
+        for name, values in padded.items()
+    }
+    update = hs.make_update(loss_fn, optax.sgd(0.1), weight=lambda batch: jnp.sum(batch["mask"]))
+    train_state = hs.init_train_state(pair.init, optax.sgd(0.1), jax.random.key(0), inputs)
+    train_state, metrics = compiled(update)(place(train_state), feed(padded))
+    params = one(train_state).params["linear_regression"]
+    np.testing.assert_allclose(params["w"], -0.1 * by_w, atol=1e-7)
+    np.testing.assert_allclose(params["b"], -0.1 * by_b, atol=1e-7)
+    np.testing.assert_allclose(metrics["loss"], np.square(targets).mean(), rtol=1e-6)
+    np.testing.assert_allclose(metrics["twice"], 2 * np.square(targets).mean(), rtol=1e-6)
+
+
+FLOATS = st.floats(-1e3, 1e3, width=32)
+
+
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@given(st.data(), st.integers(1, 4), st.integers(1, 6))
+def test_a_mean_over_examples_is_that_of_the_real_rows(data, devices, rows):
+    values = data.draw(hnp.arrays(np.float32, (devices, rows), elements=FLOATS))
+    mask = data.draw(hnp.arrays(np.float32, (devices, rows), elements=st.sampled_from([0, 1])))
+    real = values[mask == 1].astype(np.float64)
+    expected = real.mean() if real.size else 0
+    spoiled = np.where(mask == 1, values, np.float32(np.nan))
+    mean = jax.vmap(lambda x, m: hs.example_mean(x, m, "d"), axis_name="d")(spoiled, mask)
+    np.testing.assert_allclose(mean, np.full(devices, expected), rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(
+        hs.example_mean(jnp.asarray(values[0])), values[0].astype(np.float64).mean(),
+        rtol=1e-4, atol=1e-3,
+    )  # fmt: skip
+
+
+def test_a_mean_over_examples_of_several_numbers_each():
+    values = jnp.array([[1.0, 3.0], [100.0, 100.0]])
+    assert hs.example_mean(values, jnp.array([1.0, 0.0])) == 2
+    assert hs.example_mean(values) == 51
+
+
+def drawing():
+    """The gradient is the mean of the rows, of whose entries dropout has left out half."""
+
+    def loss_fn(params, state, rng, batch):
+        rows = hk.dropout(rng, 0.5, batch["x"])
+        return jnp.dot(jnp.mean(rows, axis=0), params["w"]), (state, {})
+
+    def init(rng):
+        return {"w": jnp.zeros(2)}, {}
+
+    optimizer = optax.sgd(1.0)
+    return hs.make_update(loss_fn, optimizer), hs.init_train_state(
+        init, optimizer, jax.random.key(0)
+    )
+
+
+def dropped_out(batches, devices):
+    """The params after a step on each batch, whose rows are cut among devices; None is one key."""
+    w, rng = np.zeros(2), jax.random.split(jax.random.key(0))[0]
+    for batch in batches:
+        rng, key = jax.random.split(rng)
+        keys = [key] if devices is None else [jax.random.fold_in(key, i) for i in range(devices)]
+        parts = np.split(np.float64(batch["x"]), len(keys))
+        masks = [jax.random.bernoulli(k, 0.5, x.shape) for k, x in zip(keys, parts, strict=True)]
+        w -= np.mean(
+            [2 * x * np.asarray(mask) for x, mask in zip(parts, masks, strict=True)], axis=(0, 1)
+        )
+    return w
+
+
+@pytest.mark.usefixtures("standard_promotion")  # for hk.dropout
+def test_with_dropout_jit_scan_and_shard_agree_and_pmap_and_shard_map_draw_for_each_device():
+    rows = np.random.default_rng(0).normal(0, 1, (2, 8, 2)).astype(np.float32)
+    several = [{"x": x} for x in rows]
+    with jax.debug_key_reuse(False):
+        one_key, own_keys = dropped_out(several, None), dropped_out(several, 4)
+    assert np.abs(one_key - own_keys).min() > 0.01
+    for name, (compiled, place, feed, one, axis) in WAYS.items():
+        if name == "two axes" and not jax.config.jax_threefry_partitionable:
+            continue  # JAX issue 21232, as shard_update says
+        update, train_state = drawing()
+        run, train_state = compiled(update), place(train_state)
+        for batch in several:
+            train_state, _ = run(train_state, feed(batch))
+        expected = one_key if axis is None else own_keys
+        np.testing.assert_allclose(one(train_state).params["w"], expected, atol=1e-6, err_msg=name)
+
+
+def test_copies_that_drift_apart_are_found_and_the_train_state_survives():
+    run = hs.shard_map_update(update_of(SGD), MESH)  # no cross_replica_axis
+    train_state = hs.shard_train_state(start(SGD), MESH)
+    with pytest.raises(ReplicaMismatchError) as caught:
+        run(train_state, batches()[0])
+    assert ".state['classifier/batch_norm/~/mean_ema']['average'] by " in str(caught.value)
+    assert 'cross_replica_axis="devices"' in str(caught.value)
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
+    drifted, _ = hs.shard_map_update(update_of(SGD), MESH, strict=False)(train_state, batches()[0])
+    with pytest.raises(ReplicaMismatchError):
+        hs.assert_replicas_equal(drifted)
+    hs.assert_replicas_equal(drifted, atol=10)
+
+
+def test_copies_on_a_mesh_of_two_axes_are_compared_part_by_part():
+    train_state = hs.shard_train_state(start(SGD), TWO_AXES, columns)
+    hs.assert_replicas_equal(train_state)
+    parts = [jax.device_put(np.float32([i // 2, i % 2]), device) for i, device in enumerate(FOUR)]
+    sharding = NamedSharding(TWO_AXES, P("model"))
+    broken = jax.make_array_from_single_device_arrays((4,), sharding, parts)
+    with pytest.raises(ReplicaMismatchError, match=r"\['x'\] by 1\n"):
+        hs.assert_replicas_equal({"x": broken})
+
+
+@pytest.mark.skipif(jax.__version_info__ < (0, 9), reason="make_mesh means Auto before JAX 0.9")
+@pytest.mark.parametrize("runner", [hs.shard_update, hs.shard_map_update])
+def test_a_mesh_of_explicit_axes_is_refused_with_the_mesh_to_make(runner):
+    """JAX itself refuses a matrix product over a cut axis there, and a batch not yet in place."""
+    mesh = jax.make_mesh((2, 2), (AXIS, "model"), devices=FOUR)
+    with pytest.raises(ArgumentError) as caught:
+        runner(update_of(SGD), mesh)
+    what, wrong, right, *_ = str(caught.value).splitlines()
+    assert what == f"mesh is {mesh}, but it must be a mesh of Auto axes."
+    assert wrong == "  wrong: jax.make_mesh((2, 2), ('devices', 'model'))"
+    made = eval(right.removeprefix("  right: "), {"jax": jax})
+    assert made == Mesh(made.devices, (AXIS, "model"))
+    assert made.devices.shape == (2, 2)
+    runner(update_of(SGD), made)
+    # placing is the same on both
+    assert hs.shard_train_state(start(SGD), mesh).step.sharding.mesh == mesh
+    batch = hs.processes.global_batch(batches()[0], mesh)
+    assert batch["inputs"].sharding == NamedSharding(mesh, P(AXIS))
+
+
+MESH_WHY = (
+    "  why:   a compiled step on a mesh expects every leaf in its place, and leaves it there\n"
+    "  more:  en/api/update.html"
+)
+
+
+@pytest.mark.parametrize("name", ["shard", "shard_map"])
+def test_a_train_state_that_lies_elsewhere_is_named(name):
+    run, free = WAYS[name][0](update_of(SGD, WAYS[name][4])), start(SGD)
+    train_state = jax.device_put(free, jax.devices()[0])
+    with pytest.raises(MeshPlacementError) as caught:
+        run(train_state, batches()[0])
+    first, *rest = str(caught.value).splitlines()
+    assert first.startswith(
+        "train_state.params['classifier/batch_norm']['offset'] of shape (1, 32)"
+    )
+    assert first.endswith("which does not fit the mesh {'devices': 4}.")
+    assert "\n".join(rest) == (
+        "  wrong: run(train_state, batch)\n"
+        "  right: run(shard_train_state(train_state, mesh), batch)\n" + MESH_WHY
+    )
+    run(WAYS[name][1](train_state), batches()[0])
+    run(free, batches()[0])  # what no device has been chosen for goes where it is needed
+
+
+def test_shard_map_wants_whole_copies():
+    train_state = hs.shard_train_state(start(SGD), TWO_AXES, columns)
+    run = hs.shard_map_update(update_of(SGD, AXIS), TWO_AXES)
+    with pytest.raises(MeshPlacementError, match=r"\['classifier/linear'\]\['w'\] of shape"):
+        run(train_state, batches()[0])
+
+
+def test_a_rule_that_the_mesh_cannot_follow_is_named():
+    def rule(path, leaf):
+        return P("devices") if path.endswith("['classifier/linear_1']['b']") else None
+
+    with pytest.raises(
+        MeshPlacementError, match=r"\['classifier/linear_1'\]\['b'\] of shape \(10,\)"
+    ):
+        hs.shard_train_state(start(SGD), MESH, rule)
+
+
+@pytest.mark.parametrize("name", ["shard", "shard_map"])
+def test_rows_that_the_devices_do_not_divide_are_named(name):
+    compiled, place, _, _, axis = WAYS[name]
+    run, train_state = compiled(update_of(SGD, axis)), place(start(SGD))
+    odd = {key: values[:30] for key, values in batches()[0].items()}
+    with pytest.raises(BatchDivisionError, match="a batch of 30 rows does not divide among 4"):
+        run(train_state, odd)
+    run(train_state, batches()[0])
+
+
+@pytest.mark.parametrize("name", [name for name in WAYS if name != "jit"])
+def test_a_number_has_no_rows_and_is_named_in_a_call_and_in_lower(name):
+    compiled, place, _, _, _ = WAYS[name]
+    update, train_state = drawing()
+    run, batch = compiled(update), {"x": 2.0}
+    for use in (run, run.lower):
+        with pytest.raises((BatchDivisionError, LeadingAxisError)):
+            use(place(train_state), batch)
+
+
+def test_leaves_of_unequal_stacks_are_named():
+    stack = next(hs.stack_batches(batches(), 4))
+    wrong = {**stack, "targets": stack["targets"][:3]}
+    train_state = start(SGD)
+    with pytest.raises(LeadingAxisError) as caught:
+        hs.scan_update(update_of(SGD))(train_state, wrong)
+    assert str(caught.value) == (
+        "batch['targets'] has shape (3, 32), but its leading axis must have length 4.\n"
+        "  wrong: run(train_state, batch)\n"
+        "  right: run(train_state, next(stack_batches(batches, 8)))\n"
+        "  why:   entry i of the leading axis of all leaves is batch i\n"
+        "  more:  en/update/many_steps.html"
+    )
+    hs.scan_update(update_of(SGD))(train_state, stack)
+
+
+def test_a_train_state_without_members_is_named():
+    with pytest.raises(LeadingAxisError, match=r"train_state\.params\["):
+        hs.vmap_update(update_of(SGD))(start(SGD), batches()[0])
+
+
+def test_the_compiled_step_carries_the_name_of_the_update():
+    def my_step(total, batch, *, axis_name=None):
+        """Add."""
+        return total, {}
+
+    for compiled in (hs.jit_update, hs.scan_update, hs.vmap_update):
+        assert (compiled(my_step).__name__, compiled(my_step).__doc__) == ("my_step", "Add.")
+
+
+def test_a_loss_function_is_one_for_all_ways():
+    assert loss_of(pair_of())(*start(SGD)[:2], jax.random.key(1), batches()[0])[0].shape == ()
