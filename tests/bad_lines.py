@@ -207,6 +207,7 @@ def run_shell(line: str, folder: Path) -> tuple[int, str, str]:
     """Run a line of a shell: code, stdout and stderr."""
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
+    environment.pop("PYTHONUNBUFFERED", None)  # what a stream still holds can fail at the exit
     line = f"set -o pipefail; {line.replace('FOLDER', str(folder))}"
     ran = subprocess.run(
         ["bash", "-c", line],

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Sequence
 
 from haiku_state.commands.doctor import command as doctor
-from haiku_state.commands.parser import OneLineParser, say
+from haiku_state.commands.parser import OneLineParser, discard, say
 from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.versions import matched_versions
 
@@ -100,6 +100,6 @@ def explain(error: BaseException) -> int:
         say(f"haiku_state: error: {text}")
     try:
         print(end="", flush=True)
-    except OSError:  # so that Python does not try again when it exits
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError:
+        discard(sys.stdout)
     return code

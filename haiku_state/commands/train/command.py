@@ -4,6 +4,7 @@ import argparse
 import functools
 import importlib.util
 import math
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import haiku_state as hs
 from haiku_state.commands.main import explain
 from haiku_state.commands.train.loop import train
 from haiku_state.commands.train.models import TASKS
-from haiku_state.commands.train.report import Epoch, partial_file, print_row, save_plot
+from haiku_state.commands.train.report import Epoch, print_row, save_plot
 from haiku_state.commands.train.ways import MANY_PROCESSES, ONE_DEVICE, WAYS
 from haiku_state.errors import MissingExtraError
 
@@ -81,8 +82,8 @@ def _plot_file(text: str) -> Path:
     if path.suffix.lower() not in PLOT_FORMATS:
         raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PLOT_FORMATS)}")
     try:
-        partial_file(path).touch()  # only an attempt tells whether it can be written
-        partial_file(path).unlink()
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name):
+            pass  # only an attempt tells whether it can be written
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{text!r} cannot be written: {error.strerror}") from None
     if path.is_dir():
@@ -100,7 +101,7 @@ def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     rows = _train(options)
     if len(rows) < options.epochs:
         saved = f"saved in {options.checkpoint_dir}" if options.checkpoint_dir else "not saved"
-        parser.exit(143, f"{parser.prog}: stopped by SIGTERM, {saved}\n")
+        parser.exit(143, f"{parser.prog}: stopped by SIGTERM, {saved}")
     if hs.processes.is_main_process():
         print(f"test {TASKS[options.model].score_name} {rows[-1].test_score:.4f}")
         if options.plot:

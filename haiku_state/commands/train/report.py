@@ -28,11 +28,6 @@ def print_row(model: str, row: Epoch) -> None:
     print(f"{row.epoch:5} {losses} {row.test_score:14.4f} {row.seconds:8.2f}", flush=True)
 
 
-def partial_file(path: Path) -> Path:
-    """Return the file beside a plot that holds it until it is whole."""
-    return path.with_name(f"{path.name}.partial")
-
-
 def save_plot(rows: list[Epoch], model: str, path: Path) -> None:
     """Draw the curves of loss and score; the file is whole or absent."""
     from matplotlib.figure import Figure
@@ -46,7 +41,7 @@ def save_plot(rows: list[Epoch], model: str, path: Path) -> None:
     loss.legend()
     score.plot(epochs, [row.test_score for row in rows], color="C1", marker=".")
     score.set(xlabel="epoch", ylabel=f"test {TASKS[model].score_name}")
-    partial = partial_file(path)
+    partial = path.with_name(f"{path.name}.partial")
     try:
         figure.savefig(partial, format=path.suffix[1:].lower(), dpi=150)
         partial.replace(path)
