@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from types import ModuleType
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -25,8 +26,15 @@ FLAX_STUB = "haiku.experimental.flax"
 for _name, _value in STRICT.items():
     jax.config.update(_name, _value)
 
+# Many tests build the same program anew. JAX keeps each one that this process has compiled, and
+# takes it again instead of compiling it: the suite runs in half the time.
+PROGRAMS = tempfile.TemporaryDirectory(prefix="haiku_state-programs-")
+jax.config.update("jax_compilation_cache_dir", PROGRAMS.name)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+
 
 def pytest_configure(config):
+    config.add_cleanup(PROGRAMS.cleanup)
     for allowed in ALLOWED:
         if allowed.applies():
             config.addinivalue_line("filterwarnings", allowed.as_filter())
@@ -44,3 +52,11 @@ def standard_promotion():
     """For what calls optax.adam or hk.BatchNorm with arguments that strict promotion refuses."""
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         yield
+
+
+@pytest.fixture
+def compiled_anew():
+    """For what asks XLA about a program: JAX 0.4.30 no longer knows the memory of a kept one."""
+    jax.config.update("jax_enable_compilation_cache", False)
+    yield
+    jax.config.update("jax_enable_compilation_cache", True)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LinearRegression
 
 import haiku_state as hs
 from haiku_state.commands.main import explain, main
+from haiku_state.commands.train import train
 from haiku_state.errors import ArgumentError, LostProcessError
 
 LAST_LINE = {"classifier": r"test accuracy 0\.\d{4}", "regression": r"test r2 0\.\d{4}"}
@@ -79,14 +80,15 @@ def outputs(processes):
     return printed
 
 
+@pytest.mark.usefixtures("standard_promotion")
 def test_two_processes_train_together_and_write_once(tmp_path):
     short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
     folder, plot = tmp_path / "run", tmp_path / "curves.png"
     files = ["--checkpoint-dir", str(folder), "--plot", str(plot)]
     table, nothing = outputs(start_two(free_port(), *short, *files))
     assert nothing == []
-    alone = run("train", *short)
-    assert score("\n".join(table[:-1])) == pytest.approx(score(alone.stdout), abs=1e-3)
+    alone = train("regression", "jit", 1, epochs=2, batch_size=16, seed=0)
+    assert score("\n".join(table[:-1])) == pytest.approx(alone[-1].test_score, abs=1e-3)
     assert imread(plot).ndim == 3
     assert len([path for path in folder.iterdir() if path.name.isdigit()]) == 2
     assert outputs(start_two(free_port(), *short, *files)) == [table, []]
@@ -185,7 +187,7 @@ def test_a_fresh_process_forces_the_devices_it_needs(tmp_path):
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("update", ["jit", "scan", "pmap --devices 4", "shard_map --devices 4"])
 def test_a_training_reads_97_of_100_digits(update, capsys):
-    epochs = 30 if update == "jit" else 12  # README.md shows 30 with pmap, and is tested as well
+    epochs = 30 if update == "jit" else 12
     assert main(f"train --epochs {epochs} --update {update}".split()) == 0
     output = capsys.readouterr().out
     assert re.fullmatch(LAST_LINE["classifier"], output.splitlines()[-1])
@@ -196,7 +198,9 @@ def test_a_training_reads_97_of_100_digits(update, capsys):
 @pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
 def test_the_regression_comes_close_to_least_squares(update, capsys):
     assert main(f"train --model regression --update {update}".split()) == 0
-    train, test = hs.load_diabetes(seed=0)
-    best = LinearRegression().fit(np.float64(train["inputs"]), np.float64(train["targets"]))
-    expected = oracles.r2(best.predict(np.float64(test["inputs"])), test["targets"])
+    data = hs.load_diabetes(seed=0)
+    best = LinearRegression().fit(
+        np.float64(data.train["inputs"]), np.float64(data.train["targets"])
+    )
+    expected = oracles.r2(best.predict(np.float64(data.test["inputs"])), data.test["targets"])
     assert abs(score(capsys.readouterr().out) - expected) < 0.02

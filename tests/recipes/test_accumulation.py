@@ -265,6 +265,7 @@ def wide_model(rows):
 
 
 @both
+@pytest.mark.usefixtures("compiled_anew")
 def test_it_needs_the_memory_of_a_microbatch(statistics):
     pair, loss_fn, batch = wide_model(4096)
     shapes = jax.eval_shape(lambda: start(pair, batch))

@@ -228,6 +228,7 @@ def test_every_leaf_stays_where_it_lies(way):
 
 
 @each_way
+@pytest.mark.usefixtures("compiled_anew")
 def test_the_memory_of_the_train_state_is_not_doubled(way):
     """XLA's own account: each leaf gives its memory to its successor."""
     compiled, place, feed, _one, axis = way
