@@ -179,7 +179,8 @@ SHELL = [
     Row(f"JAX_ENABLE_X64=maybe {TRAIN} 2>&-", 1, ""),
     Row(f"JAX_ENABLE_X64=maybe {TRAIN} 2> /dev/full", 1, ""),
     Row(
-        "mkdir -p said/haiku; echo 'import os; os.kill(os.getpid(), 2)' > said/haiku/__init__.py; "
+        "mkdir -p said/haiku; "
+        "echo 'import signal; signal.raise_signal(2)' > said/haiku/__init__.py; "
         f"PYTHONPATH=FOLDER/said:$PYTHONPATH {TRAIN}",
         130,
         "interrupted",

@@ -241,25 +241,41 @@ def test_a_repeat_takes_about_the_time_that_was_asked_for(seconds_per_step, step
     assert groups.calibrate(Clock(seconds_per_step), 10, 0.5) == steps
 
 
-def results(ratio):
-    contenders = {"plain": timed([1.0] * 3), "jit_update": timed([ratio] * 3)}
+def results(*ratio):
+    contenders = {"plain": timed([1.0] * len(ratio)), "jit_update": timed(ratio)}
     return [groups.result("steps", "32x32", "plain", contenders)]
 
 
 @pytest.mark.parametrize(
-    ("limit", "ratio", "holds", "text"),
+    ("limit", "ratios", "text"),
     [
-        ({"at_most": 1.05}, 1.05, True, "is 1.050, must be at most 1.05"),
-        ({"at_most": 1.05}, 1.26, False, "is 1.260, must be at most 1.05: 0.210 too much"),
-        ({"at_least": 2.0}, 2.0, True, "is 2.000, must be at least 2.0"),
-        ({"at_least": 2.0}, 1.5, False, "is 1.500, must be at least 2.0: 0.500 too little"),
+        ({"at_most": 1.05}, [1.05], "is 1.050 (1.050 – 1.050), must be at most 1.05"),
+        # one round of four keeps it, and so may the quiet machine have done
+        (
+            {"at_most": 1.05},
+            [1.0, 1.04, 1.1, 1.2, 2.0],
+            "is 1.100 (1.040 – 1.200), must be at most 1.05",
+        ),
+        (
+            {"at_most": 1.05},
+            [1.0, 1.25, 1.26, 1.3, 2.0],
+            "is 1.260 (1.250 – 1.300), must be at most 1.05: "
+            "beyond it by 0.200 in three of four rounds",
+        ),
+        ({"at_least": 2.0}, [2.0], "is 2.000 (2.000 – 2.000), must be at least 2.0"),
+        (
+            {"at_least": 2.0},
+            [1.0, 1.4, 1.5, 1.75, 2.5],
+            "is 1.500 (1.400 – 1.750), must be at least 2.0: "
+            "beyond it by 0.250 in three of four rounds",
+        ),
     ],
 )
-def test_a_limit_says_by_how_much_it_fails(limit, ratio, holds, text):
+def test_a_limit_has_the_room_of_a_quartile_and_says_by_how_much_it_fails(limit, ratios, text):
     table = [Limit("steps", "jit_update", "plain", ("32x32",), **limit)]
-    (found,) = limits.check(results(ratio), table)
-    assert found["holds"] is holds
-    assert found["ratio"] == pytest.approx(ratio)
+    (found,) = limits.check(results(*ratios), table)
+    assert found["holds"] is ("beyond" not in text)
+    assert found["ratio"] == np.median(ratios)
     assert found["text"] == f"steps 32x32: jit_update / plain {text}"
 
 

@@ -11,6 +11,7 @@ from haiku_state.compat import is_live
 from haiku_state.errors.base import ArgumentError, HaikuStateError, as_lines
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.state import LEAKED_BY_VMAP, DeviceStackedError, LeakedTracerError
+from haiku_state.errors.updates import DonatedBufferError
 
 Leaves = dict[str, Any]
 
@@ -133,3 +134,23 @@ def leaked_error(leaves: Leaves) -> LeakedTracerError | None:
             "why": LEAKED_BY_VMAP,
         }
     return LeakedTracerError(paths=as_lines(leaked), **advice)
+
+
+def consumed_error(**trees: Any) -> DonatedBufferError | None:
+    """Find the first leaf whose memory an update has reused.
+
+    Args:
+      trees: the PyTrees by name.
+
+    Returns:
+      The error, to be raised; None if there is no such leaf.
+    """
+    if not any(map(_is_consumed, jax.tree.leaves(trees))):
+        return None
+    leaves = leaves_by_path(**trees)
+    return DonatedBufferError(path=next(path for path in leaves if _is_consumed(leaves[path])))
+
+
+def _is_consumed(leaf: Any) -> bool:
+    is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+    return is_array and leaf.is_deleted()

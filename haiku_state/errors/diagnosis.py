@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import haiku as hk
-import jax
 
 from haiku_state import errors
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import (
+    consumed_error,
     describe,
     describe_tree,
     is_key,
@@ -336,11 +336,7 @@ def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
 
 @_says("[Dd]eleted|donated")
 def _donated(raised: _Raised) -> errors.HaikuStateError | None:
-    for path, leaf in leaves_by_path(**raised.trees).items():
-        is_array = isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
-        if is_array and leaf.is_deleted():
-            return errors.DonatedBufferError(path=path)
-    return None
+    return consumed_error(**raised.trees)
 
 
 @_says("same buffer twice")

@@ -23,6 +23,7 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.processes import LateStartError, ProcessStartError
 from haiku_state.processes.watch import check_timeout, end_after_failure, watching
+from haiku_state.update.devices import request_devices
 from haiku_state.update.exchange import interruptible, values_of_all
 
 # JAX ends a process by an abort with a stack dump, so our message comes these seconds before
@@ -41,6 +42,7 @@ def start_processes(
     num_processes: int | None = None,
     process_id: int | None = None,
     *,
+    devices: int | None = None,
     timeout: float = 60,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
@@ -59,6 +61,8 @@ def start_processes(
       num_processes: how many processes there are, at least 1.
       process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three,
         JAX itself asks the scheduler's environment (Slurm, Open MPI and others).
+      devices: how many devices this process needs, 1–1024; CPU devices are simulated if it has
+        fewer, as by :func:`.use_devices`, which is too late once JAX has started.
       timeout: how long this process waits for the others, in seconds. If not all have joined then,
         it ends: the text of ``ProcessStartError`` on stderr, and exit code 3.
       settings: values by name that must be the same in all processes, such as the seed and the
@@ -90,6 +94,8 @@ def start_processes(
     address, count, index = _identity(coordinator, num_processes, process_id, timeout)
     if has_started():
         raise LateStartError
+    if devices is not None:
+        request_devices(devices)
     if index == 0:
         _check_port(address, count)
     values: dict[str, Any] = {"address": address, "count": count, "index": index}
@@ -130,15 +136,15 @@ def start_processes(
             if count > 1:
                 atexit.register(end_after_failure)
         _check_same({"num_processes": count, **(settings or {})}, timeout + GRACE)
-        devices = jax.local_device_count()  # JAX looks for the devices of all processes
+        here = jax.local_device_count()  # JAX looks for the devices of all processes
     most = connectable_cpu_devices()
-    if jax.default_backend() == "cpu" and most is not None and count > 1 and devices > most:
+    if jax.default_backend() == "cpu" and most is not None and count > 1 and here > most:
         raise ProcessStartError(
             what=_(
                 "each process has {devices} CPU devices, but this JAX can connect only one of them."
             ),
-            devices=devices,
-            wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={devices}"',
+            devices=here,
+            wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={here}"',
             right='XLA_FLAGS="--xla_force_host_platform_device_count=1"',
             why=_(
                 "before JAX 0.4.33 the devices of a process connect one after the other, while "

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from haiku_state.errors import HaikuStateError, LeadingAxisError
-from haiku_state.errors.describe import leaves_by_path
+from haiku_state.errors.describe import consumed_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_error
 from haiku_state.typing import Batch, Metrics
 
@@ -102,6 +102,20 @@ class CompiledUpdate(Generic[T]):
             if named := named_error(error, **trees) or self._explain(**trees):
                 raise named from error
             raise
+
+
+class CompiledOnDevices(CompiledUpdate[T]):
+    """A compiled update step that runs on several devices at once.
+
+    It refuses itself what an earlier call has consumed: JAX 0.9 and 0.10 would end the process with
+    a segmentation fault.
+    """
+
+    def __call__(self, train_state: T, batch: Batch, /) -> tuple[T, Metrics]:
+        """Take one step."""
+        if consumed := consumed_error(train_state=train_state):
+            raise consumed
+        return super().__call__(train_state, batch)
 
 
 def donating_jit(function: Callable[..., Any], **shardings: Any) -> Any:

@@ -41,6 +41,23 @@ def use_devices(count: int) -> list[jax.Device]:
       JAX's documentation, `Sharded computation
       <https://docs.jax.dev/en/latest/sharded-computation.html>`__, on simulated devices.
     """
+    before = dict(os.environ)
+    request_devices(count)
+    try:
+        devices = jax.local_devices()
+        if len(devices) < count:
+            devices = jax.local_devices(backend="cpu")
+        if len(devices) < count:
+            raise DeviceCountError(wanted=count, started=len(devices))
+    except BaseException:  # as if it had not been called
+        os.environ.clear()
+        os.environ.update(before)
+        raise
+    return devices[:count]
+
+
+def request_devices(count: int) -> None:
+    """Ask for devices in the environment, as :func:`use_devices` does, before JAX starts."""
     if not 1 <= count <= MOST:
         raise ArgumentError(
             argument="count",
@@ -53,23 +70,11 @@ def use_devices(count: int) -> list[jax.Device]:
             ),
             more="api/update",
         )
-    before = dict(os.environ)
-    flags = before.get("XLA_FLAGS", "")
+    flags = os.environ.get("XLA_FLAGS", "")
     if _FORCE not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()
     # a collective keeps one thread per device waiting, and XLA's pool has one per device or core
     os.environ.setdefault("NPROC", str(max(4 * count, os.cpu_count() or 1)))
-    try:
-        devices = jax.local_devices()
-        if len(devices) < count:
-            devices = jax.local_devices(backend="cpu")
-        if len(devices) < count:
-            raise DeviceCountError(wanted=count, started=len(devices))
-    except BaseException:  # as if it had not been called
-        os.environ.clear()
-        os.environ.update(before)
-        raise
-    return devices[:count]
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "data") -> Mesh:

@@ -16,7 +16,7 @@ from haiku_state.errors.describe import describe, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.errors.language import deferred as _
 from haiku_state.typing import UpdateFn
-from haiku_state.update.compiled import CompiledUpdate, Explain, donating_jit
+from haiku_state.update.compiled import CompiledOnDevices, CompiledUpdate, Explain, donating_jit
 from haiku_state.update.exchange import gathered
 from haiku_state.update.pmap import CheckedUpdate
 from haiku_state.update.replicas import division_error
@@ -160,7 +160,7 @@ def shard_update(update: UpdateFn, mesh: Mesh, axis_name: str | None = None) -> 
     """
     axis = axis_name or mesh.axis_names[0]
     compiled = functools.partial(_OnMesh, mesh=mesh, axis=axis)
-    return CompiledUpdate(update, compiled, _explain_rows("shard_update", mesh.shape[axis]))
+    return CompiledOnDevices(update, compiled, _explain_rows("shard_update", mesh.shape[axis]))
 
 
 def shard_map_update(
@@ -216,7 +216,7 @@ def shard_map_update(
     compiled = functools.partial(_OnMesh, mesh=mesh, axis=axis, copies_only=True)
     explain = _explain_rows("shard_map_update", mesh.shape[axis])
     if not strict:
-        return CompiledUpdate(on_each, compiled, explain)
+        return CompiledOnDevices(on_each, compiled, explain)
     copy = functools.partial(jax.tree.map, jnp.copy)
     return CheckedUpdate(on_each, compiled, explain, copy, axis)
 

@@ -8,11 +8,16 @@ import jax
 import jax.numpy as jnp
 
 from haiku_state.typing import Batch, Metrics, UpdateFn
-from haiku_state.update.compiled import CompiledUpdate, Explain, explain_leading_axis
+from haiku_state.update.compiled import (
+    CompiledOnDevices,
+    CompiledUpdate,
+    Explain,
+    explain_leading_axis,
+)
 from haiku_state.update.replicas import ENTRY_PER_DEVICE, assert_replicas_equal
 
 
-class CheckedUpdate(CompiledUpdate[Any]):
+class CheckedUpdate(CompiledOnDevices[Any]):
     """A compiled update step that compares the replicas after its first call.
 
     Args:
@@ -107,7 +112,7 @@ def pmap_update(
         length=num_devices,
     )
     if not strict:
-        return CompiledUpdate(on_each, mapped, explain)
+        return CompiledOnDevices(on_each, mapped, explain)
     copy = pmap(lambda tree: jax.tree.map(jnp.copy, tree))
     return CheckedUpdate(on_each, mapped, explain, copy, axis_name)
 

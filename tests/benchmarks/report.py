@@ -80,7 +80,7 @@ def print_result(result: dict[str, Any], console: Console) -> None:
 
 
 def _unit(result: dict[str, Any]) -> tuple[str, float]:
-    if result["group"] == "import":
+    if result["group"] in ("import", "cold"):
         return "s", 1.0
     return ("µs", 1e6) if result["size"] == "32x32" else ("ms", 1e3)
 

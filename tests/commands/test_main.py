@@ -15,6 +15,7 @@ from sklearn.linear_model import LinearRegression
 import haiku_state as hs
 from haiku_state.commands.main import explain, main
 from haiku_state.commands.train import train
+from haiku_state.compat import connectable_cpu_devices
 from haiku_state.errors import ArgumentError, LostProcessError
 
 LAST_LINE = {"classifier": r"test accuracy 0\.\d{4}", "regression": r"test r2 0\.\d{4}"}
@@ -85,6 +86,7 @@ def test_two_processes_train_together_and_write_once(tmp_path):
     short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
     folder, plot = tmp_path / "run", tmp_path / "curves.png"
     files = ["--checkpoint-dir", str(folder), "--plot", str(plot)]
+    short += ["--devices", str(connectable_cpu_devices() or 2)]
     table, nothing = outputs(start_two(free_port(), *short, *files))
     assert nothing == []
     alone = train("regression", "jit", 1, epochs=2, batch_size=16, seed=0)

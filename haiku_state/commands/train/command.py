@@ -152,6 +152,7 @@ def _train(options: argparse.Namespace) -> list[Epoch]:
         address,
         options.num_processes,
         options.process_id,
+        devices=options.devices,
         timeout=options.timeout,
         settings={name: vars(options)[name] for name in SAME},
     )
