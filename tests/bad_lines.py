@@ -186,7 +186,13 @@ SHELL = [
         "interrupted",
     ),
     Row(f"timeout --preserve-status -s INT 5 {TRAIN}00000 > FOLDER/said", 130, "interrupted"),
-    Row(f"timeout --preserve-status -s INT 2 {HERE} doctor > FOLDER/said", 130, "interrupted"),
+    Row(  # a doctor who has not finished by then
+        "mkdir -p said/jax; echo 'import time; time.sleep(60)' > said/jax/__init__.py; "
+        "PYTHONPATH=FOLDER/said:$PYTHONPATH "
+        f"timeout --preserve-status -s INT 2 {HERE} doctor > FOLDER/said/printed",
+        130,
+        "interrupted",
+    ),
 ]
 
 
