@@ -27,7 +27,7 @@ for _name, _value in STRICT.items():
     jax.config.update(_name, _value)
 
 # Many tests build the same program anew. JAX keeps each one that this process has compiled, and
-# takes it again instead of compiling it: the suite runs in half the time.
+# takes it again instead of compiling it: the suite runs in two thirds of the time.
 PROGRAMS = tempfile.TemporaryDirectory(prefix="haiku_state-programs-")
 jax.config.update("jax_compilation_cache_dir", PROGRAMS.name)
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)

@@ -94,10 +94,10 @@ def start_processes(
     address, count, index = _identity(coordinator, num_processes, process_id, timeout)
     if has_started():
         raise LateStartError
-    if devices is not None:
-        request_devices(devices)
     if index == 0:
         _check_port(address, count)
+    if devices is not None:
+        request_devices(devices, "devices", "start_processes(…, devices={})")
     values: dict[str, Any] = {"address": address, "count": count, "index": index}
     if count > 1:
         line = translated(JOINING).format(**values, timeout=timeout)

@@ -42,7 +42,7 @@ def use_devices(count: int) -> list[jax.Device]:
       <https://docs.jax.dev/en/latest/sharded-computation.html>`__, on simulated devices.
     """
     before = dict(os.environ)
-    request_devices(count)
+    request_devices(count, "count", "use_devices({})")
     try:
         devices = jax.local_devices()
         if len(devices) < count:
@@ -56,15 +56,21 @@ def use_devices(count: int) -> list[jax.Device]:
     return devices[:count]
 
 
-def request_devices(count: int) -> None:
-    """Ask for devices in the environment, as :func:`use_devices` does, before JAX starts."""
+def request_devices(count: int, argument: str, call: str) -> None:
+    """Ask for devices in the environment, before JAX starts.
+
+    Args:
+      count: how many, 1–1024.
+      argument: the name that the caller's argument has.
+      call: the call that is being made, with ``{}`` in place of the number.
+    """
     if not 1 <= count <= MOST:
         raise ArgumentError(
-            argument="count",
+            argument=argument,
             value=count,
             expected=f"1–{MOST}",
-            wrong=f"use_devices({count})",
-            right=f"use_devices({min(max(count, 1), MOST)})",
+            wrong=call.format(count),
+            right=call.format(min(max(count, 1), MOST)),
             why=_(
                 "each simulated device has threads of its own, and no machine has more real ones"
             ),

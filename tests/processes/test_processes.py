@@ -539,6 +539,19 @@ Kubernetes, a TPU pod); without one, pass the arguments
 """
 
 
+@pytest.mark.parametrize("count", [0, 1025])
+def test_devices_out_of_range_are_named_and_change_nothing(count, monkeypatch):
+    monkeypatch.setattr("haiku_state.processes.start.has_started", lambda: False)
+    before = dict(os.environ)
+    with pytest.raises(ArgumentError) as caught:
+        start_processes(f"localhost:{free_port()}", 1, 0, devices=count)
+    what, wrong, right, *_ = str(caught.value).splitlines()
+    assert what == f"devices is {count}, but it must be 1–1024."
+    assert wrong == f"  wrong: start_processes(…, devices={count})"
+    assert right == f"  right: start_processes(…, devices={min(max(count, 1), 1024)})"
+    assert dict(os.environ) == before
+
+
 def test_jax_has_already_started():
     assert jax.devices()
     with pytest.raises(LateStartError) as error:
