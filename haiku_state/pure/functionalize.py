@@ -287,7 +287,12 @@ class _Gathering:
         if _is_state(value):
             if isinstance(value, np.ndarray):
                 self._once(value, path)
-            return Static(value) if is_static and not is_array else _as_array(value)
+            if is_static and not is_array:
+                return Static(value)
+            try:
+                return _as_array(value)
+            except OverflowError as error:
+                raise _too_large(value, path) from error
         if isinstance(value, tuple):
             parts = [self._value(v, f"{path}[{i}]", is_static) for i, v in enumerate(value)]
             return tuple.__new__(type(value), parts)
@@ -553,6 +558,22 @@ def _traced(cls: type, static: Sequence[str], nodes: Nodes) -> Iterator[None]:
 
 def _is_scalar(node: Any) -> bool:
     return isinstance(node, jax.Array) and np.ndim(node) == 0 and not is_key(node)
+
+
+def _too_large(value: int, path: str) -> ArgumentError:
+    range_of = np.iinfo(jnp.result_type(int))
+    return ArgumentError(
+        argument=path,
+        value=value,
+        expected=f"{range_of.min}–{range_of.max}",
+        wrong=f"{path} = {value}",
+        right=f"{path} = {float(value)}",
+        why=_(
+            "a number is state, which JAX keeps in 32 bits unless jax_enable_x64 is set; a number "
+            "that no method changes may also be named in static"
+        ),
+        more="api/pure",
+    )
 
 
 def _not_ordinary(given: Any) -> ArgumentError:

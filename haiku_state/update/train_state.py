@@ -6,7 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from haiku_state.errors import ArgumentError
+from haiku_state.errors.describe import describe, is_key
 from haiku_state.errors.diagnosis import init_error, named_errors
+from haiku_state.errors.language import deferred as _
 from haiku_state.pure.check import check_state
 from haiku_state.typing import InitFn, Params, State
 
@@ -67,7 +70,8 @@ def init_train_state(
 
     Raises:
       StatelessTransformError: ``init`` is that of ``hk.transform``.
-      ArgumentError: ``init`` returns something other than ``(params, state)``.
+      ArgumentError: ``rng`` is not a single random key, or ``init`` returns something other than
+        ``(params, state)``.
       HaikuStateError: ``init`` fails with one of the named errors.
 
     Example:
@@ -83,6 +87,16 @@ def init_train_state(
       Optax's documentation, `Getting started
       <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
     """
+    if not is_key(rng) or jax.random.key_data(rng).ndim != 1:
+        raise ArgumentError(
+            argument="rng",
+            value=describe(rng) if hasattr(rng, "dtype") else repr(rng),
+            expected=_("a single random key"),
+            wrong="init_train_state(init, optimizer, 42, inputs)",
+            right="init_train_state(init, optimizer, jax.random.key(42), inputs)",
+            why=_("the train state carries a key, which each step splits"),
+            more="haiku/randomness",
+        )
     leaves, structure = jax.tree.flatten((args, kwargs))
     arrays = [leaf if isinstance(leaf, jax.Array | np.ndarray) else None for leaf in leaves]
 

@@ -1106,6 +1106,9 @@ class Sample:
     def keep_set(self):
         self.child.w = {1}
 
+    def too_large(self):
+        self.n = 2**31
+
 
 WRONG = {
     "phase_change": (errors.StaticAttributeError, "self.phase: 'cold' -> 'warm'"),
@@ -1137,6 +1140,7 @@ WRONG = {
     "keep_method": (errors.AttributeKindError, "self.phase is of type method"),
     "keep_append": (errors.AttributeKindError, "self.phase is of type builtin_function_or_method"),
     "keep_set": (errors.AttributeKindError, "self.child.w is of type set"),
+    "too_large": (errors.ArgumentError, "self.n is 2147483648, but it must be -2147483648–21"),
 }
 
 

@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 import haiku_state as hs
+from haiku_state import errors
 
 PAIR = hk.transform_with_state(lambda x: hs.Classifier([4], 3)(x, is_training=True))
 INPUTS = jnp.ones((8, 5))
@@ -69,6 +71,17 @@ def test_is_a_pytree_with_named_paths():
     assert ".step" in paths
     assert ".params['classifier/linear']['w']" in paths
     assert ".state['classifier/batch_norm/~/mean_ema']['average']" in paths
+
+
+@pytest.mark.parametrize("rng", [42, None, "seed", np.float32(2)])
+def test_what_is_not_a_single_key_is_refused(rng):
+    with pytest.raises(errors.ArgumentError, match=r"^rng is .*it must be a single random key"):
+        hs.init_train_state(PAIR.init, optax.sgd(0.1), rng, INPUTS)
+
+
+def test_several_keys_are_refused():
+    with pytest.raises(errors.ArgumentError, match=r"^rng is key<fry>\[2\], but"):
+        hs.init_train_state(PAIR.init, optax.sgd(0.1), jax.random.split(jax.random.key(0)), INPUTS)
 
 
 def test_aliases_in_the_initial_state_are_copied():
