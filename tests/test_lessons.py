@@ -56,7 +56,7 @@ def test_a_run_holds_what_each_cell_shows(report):
         [],
         ["devices 3", "2"],
         ["{'a': 1}"],
-        ["<Figure size 640x480 with 1 Axes>"],
+        ["<Figure size 480x270 with 1 Axes>"],
     ]
     assert lesson["stderr"] == ["x"]
     assert report["jax"] == __import__("jax").__version__

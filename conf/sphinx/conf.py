@@ -26,6 +26,8 @@ extensions = [
     "cells",
     "compatibility",
     "course",
+    "figures",
+    "folds",
     "languages",
     "zh_search",
 ]
@@ -45,7 +47,7 @@ nb_execution_cache_path = str(cache_path(ROOT / "build/executed"))
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
-nb_mime_priority_overrides = [("gettext", "image/png", 10), ("gettext", "text/html", None)]
+nb_mime_priority_overrides = [("gettext", "image/svg+xml", 10), ("gettext", "text/html", None)]
 
 # two languages
 locale_dirs = ["locale"]

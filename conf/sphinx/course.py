@@ -1,23 +1,15 @@
-"""What the pages say about the course itself: lists of lessons with their minutes, the glossary."""
+"""What the pages say about the course itself: its lessons with their minutes, the glossary."""
 
 import csv
-import re
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from lesson_pages import course
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
-
-MINUTES = re.compile(r"^- \*\*Time:\*\* (\d+) minutes\.$", re.MULTILINE)
-
-
-def minutes(page: Path) -> int:
-    """Return the minutes that a lesson says it takes."""
-    [found] = MINUTES.findall(page.read_text(encoding="utf-8"))
-    return int(found)
 
 
 def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
@@ -37,23 +29,22 @@ def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
 
 
 class Lessons(SphinxDirective):
-    """The title and minutes of each lesson in the content: one path per line, from the root."""
+    """The title, number and minutes of each lesson in the content: one path per line."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Make a list of links, each with its minutes."""
-        entries, total = nodes.bullet_list(), 0
+        listed, lessons = nodes.bullet_list(), course(Path(self.env.srcdir))
         for docname in self.content:
             link = link_to(docname, self)
-            page = self.env.doc2path(docname)
-            self.env.note_dependency(str(page))
-            total += (each := minutes(Path(page)))
-            text = nodes.Text(f" · {_('{} min').format(each)}")
-            entries += nodes.list_item("", nodes.paragraph("", "", link, text))
+            self.env.note_dependency(str(self.env.doc2path(docname)))
+            text = _("lesson {number}, {minutes} min").format(**lessons[docname]._asdict())
+            listed += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f" · {text}")))
+        total = sum(lessons[docname].minutes for docname in self.content)
         # Sphinx's own catalog has it, no page's
         sum_of_all = nodes.paragraph("", _("{} minutes in all").format(total), translatable=False)
-        return [entries, sum_of_all]
+        return [listed, sum_of_all]
 
 
 class Glossary(SphinxDirective):
@@ -76,8 +67,19 @@ class Glossary(SphinxDirective):
         return [terms]
 
 
+def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
+    """Say above a lesson's title which lesson it is, and how long it takes."""
+    docs = Path(app.srcdir)
+    if lesson := course(docs).get(app.env.docname):
+        for page in (docs / "index.md", docs / f"{lesson.part}.md"):
+            app.env.note_dependency(str(page))
+        text = _("Lesson {number} · about {minutes} minutes").format(**lesson._asdict())
+        document.insert(0, nodes.paragraph("", text, classes=["eyebrow"], translatable=False))
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
+    """Register the directives, and what stands above each lesson."""
     app.add_directive("lessons", Lessons)
     app.add_directive("bilingual-glossary", Glossary)
+    app.connect("doctree-read", _add_eyebrow)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 Jupyter-cache tells notebooks apart by their cells alone, so after an edit of the package it would
 hand out the old outputs. The folder's name therefore holds a hash of the package's source, of the
-versions of the libraries below it, and of the data that pages read.
+versions of the libraries below it, of the data that pages read, and of how figures are drawn.
 """
 
 import hashlib
@@ -12,7 +12,8 @@ import platform
 import shutil
 from pathlib import Path
 
-DATA = Path(__file__).parents[2] / "docs/reference"
+HERE = Path(__file__).parent
+DATA = HERE.parents[1] / "docs/reference"
 LIBRARIES = ("jax", "jaxlib", "dm-haiku", "optax", "flax", "equinox", "orbax-checkpoint")
 LIBRARIES += ("numpy", "scikit-learn", "matplotlib", "ipython")
 
@@ -49,7 +50,8 @@ def installed_package() -> Path:
 
 def cache_path(root: Path) -> Path:
     """Return the cache folder for the present package, and remove all others under ``root``."""
-    path = root / fingerprint(installed_package(), installed_versions(), DATA)
+    drawn = {"figures": files_hash(HERE, "figures.py") + files_hash(HERE, "matplotlibrc")}
+    path = root / fingerprint(installed_package(), installed_versions() | drawn, DATA)
     for old in root.glob("*") if root.is_dir() else ():
         if old != path:
             shutil.rmtree(old)

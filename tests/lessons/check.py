@@ -12,7 +12,8 @@ import json
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).parents[1])
+TESTS = Path(__file__).parents[1]
+sys.path[:1] = [str(TESTS), str(TESTS.parent / "conf/sphinx")]
 
 from lessons.compare import differences, number_pairs, outcomes, stale  # noqa: E402
 from lessons.executed import executed_lessons  # noqa: E402

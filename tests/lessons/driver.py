@@ -6,6 +6,7 @@ seconds of ``import jax`` are saved.
 """
 
 import argparse
+import functools
 import gc
 import json
 import multiprocessing
@@ -16,12 +17,14 @@ import re
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from lesson_cells import DOCS, cells
+from lessons.learner import SOLUTIONS, do_tasks
 from lessons.shell import make_shell, play
 
 PARTS = ("pure", "state", "haiku", "update", "beyond")
@@ -30,6 +33,7 @@ _IMPORT = re.compile(r"^(?:import|from) ([\w.]+)", re.MULTILINE)
 ENVIRONMENT = {
     "HAIKU_STATE_LANG": "en",
     "JAX_PLATFORMS": "cpu",
+    "MATPLOTLIBRC": str(DOCS.parent / "conf/sphinx/matplotlibrc"),
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
 }
 LIMIT = 300.0  # seconds for one lesson
@@ -51,15 +55,17 @@ def shared_imports(names: list[str], docs: Path) -> list[str]:
     return sorted(modules)
 
 
-def run_all(shell: Any, names: list[str], docs: Path, jobs: int = 2) -> dict[str, dict[str, Any]]:
-    """Run lessons in forked processes."""
+def run_all(
+    shell: Any, names: list[str], docs: Path, do: Callable[..., Any], jobs: int = 2
+) -> dict[str, dict[str, Any]]:
+    """Run lessons, or whatever ``do`` does with a lesson, in forked processes."""
     context = multiprocessing.get_context("fork")
     waiting, running, results = list(names), {}, {}
     while waiting or running:
         while waiting and len(running) < jobs:
             name = waiting.pop(0)
             receive, send = context.Pipe(duplex=False)
-            process = context.Process(target=_child, args=(shell, name, docs, send))
+            process = context.Process(target=_child, args=(do, shell, name, docs, send))
             process.start()
             send.close()
             running[receive] = name, process, time.monotonic() + LIMIT
@@ -87,8 +93,18 @@ def _result(pipe: Any, process: Any) -> dict[str, Any]:
     return {"seconds": LIMIT, "cells": [], "stderr": [], "failure": failure}
 
 
-def _child(shell: Any, name: str, docs: Path, send: Any) -> None:
-    send.send(play(shell, docs / f"{name}.md", cells(name, docs)))
+def _child(do: Callable[..., Any], shell: Any, name: str, docs: Path, send: Any) -> None:
+    send.send(do(shell, name, docs))
+
+
+def _play(shell: Any, name: str, docs: Path) -> dict[str, Any]:
+    return play(shell, docs / f"{name}.md", cells(name, docs))
+
+
+def _learn(solutions: Path, shell: Any, name: str, docs: Path) -> dict[str, Any]:
+    results = do_tasks(shell, name, docs, solutions)
+    failed = [f"task {number}: {failure}" for number, failure in results.items() if failure]
+    return {"tasks": results, "failure": "; ".join(failed)}
 
 
 def main() -> int:
@@ -99,9 +115,14 @@ def main() -> int:
     parser.add_argument(
         "--own-random", action="store_true", help="with the random numbers of JAX before 0.5"
     )
+    parser.add_argument(
+        "--tasks", action="store_true", help="what lessons ask to do on one's own, instead"
+    )
     parser.add_argument("--docs", type=Path, default=DOCS, help=argparse.SUPPRESS)
+    parser.add_argument("--solutions", type=Path, default=SOLUTIONS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     names = options.lessons or lesson_names(options.docs)
+    do = functools.partial(_learn, options.solutions) if options.tasks else _play
     start = time.perf_counter()
     os.environ.update(ENVIRONMENT)
     if not options.own_random:
@@ -112,7 +133,7 @@ def main() -> int:
         for module in shared_imports(names, options.docs):
             import_module(module)
         gc.freeze()  # children do not copy the pages of what is imported
-        lessons = run_all(shell, names, options.docs)
+        lessons = run_all(shell, names, options.docs, do)
     report = {
         "jax": version("jax"),
         "python": platform.python_version(),

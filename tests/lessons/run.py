@@ -2,13 +2,15 @@
 
 python tests/lessons/run.py --out build/compat/jax0.12.lessons.json
 python tests/lessons/run.py haiku/batch_norm update/meshes
+python tests/lessons/run.py --tasks
 """
 
 import sys
 from pathlib import Path
 
-# the folder above, so that an installed haiku_state is run, never the one of this checkout
-sys.path[0] = str(Path(__file__).parents[1])
+TESTS = Path(__file__).parents[1]
+# not this folder, so that an installed haiku_state is run, never the one of this checkout
+sys.path[:1] = [str(TESTS), str(TESTS.parent / "conf/sphinx")]
 
 from lessons.driver import main  # noqa: E402
 

@@ -4,66 +4,86 @@ import operator
 import re
 
 import pytest
-from course import minutes
 from docutils.nodes import make_id
 from lesson_cells import DOCS, cells
+from lesson_pages import course, minutes, parts, tasks
 
 import haiku_state as hs
 from haiku_state import errors
 
-PARTS = ("pure", "state", "haiku", "update", "beyond")
-LESSONS = [page for part in PARTS for page in (DOCS / part).glob("*.md") if page.stem != "index"]
-NUMBERS = [*range(1, 21), 23]  # 21 and 22 are not written yet
 FRAME = ["Check yourself", "On your own", "In practice", "Further reading"]
+COURSE = course(DOCS)
 
-each_lesson = pytest.mark.parametrize("page", LESSONS, ids=lambda page: page.stem)
-
-
-def number(page):
-    label, title = re.search(
-        r"^\(lesson-(\d+)\)=\n# Lesson (\d+): \S", page.read_text(encoding="utf-8"), re.MULTILINE
-    ).groups()
-    assert label == title
-    return int(label)
+each_lesson = pytest.mark.parametrize("name", COURSE)
 
 
-def listed(page, directive):
-    [block] = re.findall(rf"```{{{directive}}}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
-    return [line for line in block.splitlines() if line and not line.startswith(":")]
+def listed(page):
+    [block] = re.findall(r"```{lessons}\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    return block.split()
 
 
 def test_the_parts_list_all_lessons_in_their_order():
-    in_order = []
-    for part in PARTS:
-        names = listed(DOCS / part / "index.md", "toctree")
-        assert listed(DOCS / part / "index.md", "lessons") == [f"{part}/{name}" for name in names]
-        in_order += [DOCS / part / f"{name}.md" for name in names]
-    assert sorted(in_order) == sorted(LESSONS)
-    assert [number(page) for page in in_order] == NUMBERS
+    pages = {
+        page.relative_to(DOCS).with_suffix("").as_posix()
+        for part in parts(DOCS)
+        for page in (DOCS / part).parent.glob("*.md")
+    }
+    assert pages - {*parts(DOCS)} == {*COURSE}
+    assert [name for part in parts(DOCS) for name in listed(DOCS / f"{part}.md")] == [*COURSE]
+    assert [lesson.number for lesson in COURSE.values()] == [*range(1, len(COURSE) + 1)]
+
+
+def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
+    page = tmp_path / "lesson.md"
+    prose = "word " * 299 + "[word](a/long/address.md)\n"  # 300 words, 2 minutes
+    cell = "```{code-cell} ipython3\n" + "x = 1\n\n" * 20 + "```\n"  # 20 lines, 2 minutes
+    folded = cell.replace("\n", "\n:tags: [plot]\n", 1)
+    page.write_text(prose + cell + folded, encoding="utf-8")
+    assert minutes(page) == 5
+    # 17 words and 2 tasks more, 6 minutes and 7 seconds
+    page.write_text(
+        prose + cell + "\n## On your own\n1. " + "word " * 6 + "\n2. " + "word " * 6 + "\n"
+    )
+    assert minutes(page) == 15
 
 
 @each_lesson
-def test_a_lesson_has_its_frame(page):
+def test_a_lesson_has_its_frame(name):
+    page = DOCS / f"{name}.md"
     text = page.read_text(encoding="utf-8")
+    label = f"lesson-{page.stem.replace('_', '-')}"
+    assert re.search(rf"^\({label}\)=\n# (?!Lesson \d)\S", text, re.MULTILINE)
     start = text.index(":::{admonition} Before you start")
     assert "\n## " not in text[:start]
-    for entry in ("**You will build** ", "**You need** ", "**Time:** "):
-        assert f"\n- {entry}" in text[start : text.index("\n:::\n", start)]
-    assert minutes(page) % 5 == 0
+    entries = text[start : text.index("\n:::\n", start)]
+    assert re.findall(r"^- \*\*(.*?)\*\*", entries, re.M) == ["You will build", "You need"]
     assert re.findall("^## (.*)$", text, re.MULTILINE)[-4:] == FRAME
-    questions, tasks, _practice, reading = re.split("^## (?:.*)$", text, flags=re.MULTILINE)[-4:]
-    assert len(re.findall(r"^:::\{dropdown\} .+\?$", questions, re.MULTILINE)) in (2, 3, 4)
-    assert len(re.findall(r"^\d\. ", tasks, re.MULTILINE)) in (2, 3, 4)
+    questions, _tasks, _practice, reading = re.split("^## (?:.*)$", text, flags=re.MULTILINE)[-4:]
+    assert len(re.findall(r"^:::+\{dropdown\} .+\?$", questions, re.MULTILINE)) in (2, 3, 4)
+    assert len(tasks(page)) in (2, 3, 4)
     assert len(re.findall(r"\]\(https://", reading)) >= 2
+    assert COURSE[name].minutes <= 45
 
 
 @each_lesson
-def test_a_lesson_holds_to_what_it_shows(page):
-    code = "".join(cells(page.relative_to(DOCS).with_suffix("").as_posix()))
-    assert re.search(r"^ *assert ", code, re.MULTILINE)
+def test_a_lesson_holds_to_what_it_shows(name):
+    code = "".join(cells(name))
+    assert re.search(r"^ *assert |np.testing.assert_", code, re.MULTILINE)
     for line in code.splitlines():
         assert len(line) <= 79, line
         assert not line.startswith(("%", "!")), line
+
+
+def test_what_plots_is_folded():
+    visible = [
+        line
+        for name in COURSE
+        for code in cells(name, without=("plot", "check", "solution"))
+        for line in code.splitlines()
+        if line.strip()
+    ]
+    plotting = [line for line in visible if re.search(r"\bplt\b|\baxe?s\.|figure\.", line)]
+    assert len(plotting) < 0.03 * len(visible), plotting
 
 
 PROBLEMS = (DOCS / "reference/problems.md").read_text(encoding="utf-8")

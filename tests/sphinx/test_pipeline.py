@@ -1,5 +1,6 @@
 """The extensions in a small project of two languages: what reaches the catalog and the reader."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["myst_nb", "cells", "languages"]
+extensions = ["myst_nb", "cells", "folds", "languages"]
 nb_execution_mode = "cache"
 nb_execution_cache_path = "{{cache}}"
 nb_execution_raise_on_error = True
@@ -46,6 +47,12 @@ def double(x):
 
 print(double(21))
 ```
+
+```{code-cell} ipython3
+:tags: [check]
+
+assert double(21) == 42
+```
 '''
 
 OTHER = """# Other
@@ -59,6 +66,7 @@ Text.
 
 CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
 OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Before": "之前", "Text.": "文字。"}
+SPHINX_CHINESE = {"Show the checks of this page's figures": "展开检查"}
 
 
 def build(root: Path, builder: str, language: str) -> Path:
@@ -78,8 +86,10 @@ def project(tmp_path_factory):
     messages = root / "docs/locale/zh_CN/LC_MESSAGES"
     messages.mkdir(parents=True)
     (root / "docs/conf.py").write_text(CONF.replace("{cache}", str(root / "cache")))
-    for name, page, chinese in (("index", PAGE, CHINESE), ("other", OTHER, OTHER_CHINESE)):
+    catalogs = {"index": CHINESE, "other": OTHER_CHINESE, "sphinx": SPHINX_CHINESE}
+    for name, page in (("index", PAGE), ("other", OTHER)):
         (root / f"docs/{name}.md").write_text(page)
+    for name, chinese in catalogs.items():
         lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
         for msgid, msgstr in chinese.items():
             lines += ["", f'msgid "{msgid}"', f'msgstr "{msgstr}"']
@@ -113,3 +123,12 @@ def test_chinese_is_built_from_the_outputs_of_english(project, english):
     assert "other.html#a-heading" in chinese.links  # though the heading is called 标题
     assert (english.language, chinese.language) == ("en", "zh-CN")
     assert r"\[x^2\]" in chinese.file.read_text() or "x^2" in chinese.file.read_text()
+
+
+def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
+    fold = re.compile(r'<details class="admonition hide above-input">.*?</details>', re.DOTALL)
+    chinese = Page(build(project, "html", "zh_CN") / "index.html")
+    for page, text in ((english, "Show the checks of this page"), (chinese, "展开检查")):
+        [folded] = fold.findall(page.file.read_text(encoding="utf-8"))
+        assert text in folded
+        assert "assert" in folded

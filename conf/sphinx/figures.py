@@ -1,0 +1,28 @@
+"""How the figures of the lessons are drawn: by one matplotlibrc, as SVG, the same on each run."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+SETTINGS = """\
+c.InlineBackend.figure_formats = {"svg"}
+c.InlineBackend.print_figure_kwargs = {"bbox_inches": None, "metadata": {"Date": None}}
+"""
+
+
+def tell_kernels(folder: Path) -> None:
+    """Have each kernel that this process starts draw so; ``folder`` becomes its IPython folder."""
+    os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
+    os.environ["IPYTHONDIR"] = str(folder)
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Tell them before the first page is read."""
+    tell_kernels(HERE.parents[1] / "build/ipython")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,35 @@
+"""How the lessons' figures are drawn."""
+
+import io
+from pathlib import Path
+
+import figures
+import matplotlib
+from matplotlib.figure import Figure
+
+
+def drawn():
+    settings = Path(figures.__file__).parent / "matplotlibrc"
+    stream = io.BytesIO()
+    with matplotlib.rc_context(fname=settings):
+        figure = Figure()
+        figure.subplots().plot([0, 1], label="loss")
+        figure.savefig(stream, format="svg", metadata={"Date": None})
+    return stream.getvalue().decode()
+
+
+def test_a_figure_is_the_same_on_each_run_and_shows_the_page_behind_it():
+    assert drawn() == drawn()
+    assert "fill: #ffffff" not in drawn()
+    assert "<text" not in drawn()  # paths, which no machine's fonts change
+
+
+def test_kernels_are_told(tmp_path, monkeypatch):
+    monkeypatch.setenv("IPYTHONDIR", "")
+    monkeypatch.setenv("MATPLOTLIBRC", "")
+    figures.tell_kernels(tmp_path)
+    from IPython.paths import get_ipython_dir
+
+    assert get_ipython_dir() == str(tmp_path)
+    assert matplotlib.matplotlib_fname() == str(Path(figures.__file__).parent / "matplotlibrc")
+    assert "svg" in (tmp_path / "profile_default/ipython_kernel_config.py").read_text()
