@@ -26,13 +26,14 @@ extensions = [
     "cells",
     "compatibility",
     "course",
+    "drawings",
     "figures",
     "folds",
     "languages",
     "zh_search",
 ]
 templates_path = ["templates"]
-exclude_patterns = ["locale"]
+exclude_patterns = ["locale", "drawings"]
 nitpicky = True
 # types of other libraries: the prose links to their pages, and the build needs no network
 nitpick_ignore_regex = [
