@@ -14,6 +14,7 @@ os.environ.setdefault("NPROC", "32")  # threads of XLA's pool, as use_devices se
 import jax  # noqa: E402
 import pytest  # noqa: E402
 from allowed_warnings import ALLOWED  # noqa: E402
+from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
 
 STRICT = {
     "jax_numpy_dtype_promotion": "strict",
@@ -56,7 +57,12 @@ def standard_promotion():
 
 @pytest.fixture
 def compiled_anew():
-    """For what asks XLA about a program: JAX 0.4.30 no longer knows the memory of a kept one."""
-    jax.config.update("jax_enable_compilation_cache", False)
+    """For what asks XLA about a program: old JAX no longer knows the memory of a kept one."""
+    _keep_programs(False)
     yield
-    jax.config.update("jax_enable_compilation_cache", True)
+    _keep_programs(True)
+
+
+def _keep_programs(keep):
+    jax.config.update("jax_enable_compilation_cache", keep)
+    compilation_cache.reset_cache()  # JAX 0.4.35 and newer ask for the setting only once
