@@ -120,7 +120,7 @@ ERRORS = {
 }
 SHAPES = {
     "en": r"(.+\n){1,3}  wrong: .+\n  right: .+\n  why:   .+\n  more:  .+",
-    "zh": r"(.+\n){1,3}  错误：.+\n  正确：.+\n  原因：.+\n  详见：.+",
+    "zh": r"(.+\n){1,3}  错误写法：.+\n  正确写法：.+\n  原因：.+\n  详见：.+",
 }
 each_error = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
 

@@ -82,8 +82,8 @@ def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
     assert str(MissingKeyError()) == (
         "要生成随机数，但 rng 是 None。\n"
-        "  错误：apply(params, state, None, inputs)\n"
-        "  正确：apply(params, state, rng, inputs)\n"
+        "  错误写法：apply(params, state, None, inputs)\n"
+        "  正确写法：apply(params, state, rng, inputs)\n"
         f"  原因：{CHINESE}\n"
         "  详见：zh_CN/haiku/pure_pair.html"
     )

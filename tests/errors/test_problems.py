@@ -908,7 +908,7 @@ def test_the_call_ends_in_the_named_error_and_the_right_line_works(problem, monk
 def test_in_chinese_the_code_stays_and_no_english_prose_is_left(problem, monkeypatch):
     *what, wrong, right, why, more = text_of(problem, "zh", monkeypatch).splitlines()
     assert what[1:] == problem.what.splitlines()[1:]  # the leaves by their paths
-    assert (wrong, right) == (f"  错误：{problem.wrong}", f"  正确：{problem.right}")
+    assert (wrong, right) == (f"  错误写法：{problem.wrong}", f"  正确写法：{problem.right}")
     assert why.startswith("  原因：")
     assert more == f"  详见：zh_CN/{problem.more}.html"
     for prose in (what[0], why):
