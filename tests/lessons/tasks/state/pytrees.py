@@ -10,13 +10,13 @@ def norm(tree):
 says(f"it is {norm(grads):.2f}.")
 
 # %% 3
-trees = [jax.tree.map(lambda leaf: factor * leaf, params) for factor in (1, 2, 3)]
+trees = [params, update(params, grads), update(params, params)]
 stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
 assert all(leaf.shape[0] == 3 for leaf in jax.tree.leaves(stacked))
 says(f"have {sum(leaf.size for leaf in jax.tree.leaves(stacked))} numbers")
 predictions = jax.vmap(predict, in_axes=(0, None))(stacked, x)
 assert predictions.shape == (3, *x.shape[:1], 1)
-for one, tree in zip(predictions, trees):
+for one, tree in zip(predictions, trees, strict=True):
     np.testing.assert_allclose(one, predict(tree, x))
 
 
@@ -28,9 +28,7 @@ class Other:
     activation: str
 
 
-jax.tree_util.register_dataclass(
-    Other, data_fields=["w", "b", "activation"], meta_fields=[]
-)
+jax.tree_util.register_dataclass(Other, data_fields=["w", "b", "activation"], meta_fields=[])
 other = Other(jnp.eye(2), jnp.zeros(2), "relu")
 says(f"has {len(jax.tree.leaves(other))} leaves")
 try:
