@@ -45,6 +45,12 @@ _WORDS = (
         "how a tracer is printed",
         jax="<0.8",
     ),
+    Exemption(
+        "state/pytrees",
+        r"^jax\.tree_map ",
+        "jax.tree_map was removed in JAX 0.6: the page says so",
+        jax="<0.6",
+    ),
     Exemption(_THINKING, r"= add [ab] 1\.0", "how a jaxpr writes literals", jax="<0.7"),
     Exemption(_STATE, r"^\{ lambda ;", "how a jaxpr writes literals", jax="<0.7"),
     Exemption(
