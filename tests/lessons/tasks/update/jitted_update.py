@@ -6,9 +6,7 @@ for epoch in range(5):
         train_state, metrics = run(train_state, batch)
 says(f"`train_state.step` is {train_state.step}", f"the trace count {run.trace_count}")
 rng = jax.random.key(1)
-logits, _ = pair.apply(
-    train_state.params, train_state.state, rng, data.test["inputs"], False
-)
+logits, _ = pair.apply(train_state.params, train_state.state, rng, data.test["inputs"], False)
 share = np.mean(np.argmax(logits, axis=-1) == data.test["targets"])
 assert share > 0.95
 says("more than 95%")
