@@ -65,7 +65,7 @@ class DeviceCountError(HaikuStateError, ValueError):
     TEXT_WHY = _(
         "the number of CPU devices is fixed when JAX starts them: ask before the first computation"
     )
-    MORE = "update/pmapped_update"
+    MORE = "update/devices"
 
 
 class ReplicaMismatchError(HaikuStateError, ValueError):

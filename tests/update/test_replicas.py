@@ -259,7 +259,7 @@ except DeviceCountError as error:
         "  right: use_devices(9); jax.devices()\n"
         "  why:   the number of CPU devices is fixed when JAX starts them: ask before the first "
         "computation\n"
-        "  more:  en/update/pmapped_update.html\n"
+        "  more:  en/update/devices.html\n"
     ), ran.stderr
 
 
