@@ -212,7 +212,7 @@ def _assemble() -> int:
         shutil.copytree(WORK / language / "html", new / language)
         (new / language / ".buildinfo").unlink()
     shutil.copy(HERE / "templates/root.html", new / "index.html")
-    if failed := _report(check_site(new) + check_styles(new)):
+    if failed := _report(check_site(new, LOCALE) + check_styles(new)):
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)
     new.rename(BUILD / "site")

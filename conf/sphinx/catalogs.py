@@ -62,7 +62,7 @@ def check_catalogs(locale: Path, docs: Path, glossary: Path) -> list[Problem]:
 def check_catalog(file: Path, is_rst: bool, terms: list[Term]) -> list[Problem]:
     """Check one catalog."""
     try:
-        catalog = _read(file)
+        catalog = read_catalog(file)
     except PoFileError as error:
         return [Problem(file, error.lineno + 1, f"not a catalog: {error}", error.line)]
     errors = []
@@ -185,9 +185,10 @@ def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]
 def _entries(file: Path) -> dict[str, int]:
     if not file.exists():
         return {}
-    return {str(message.id): message.lineno or 0 for message in _read(file) if message.id}
+    return {str(message.id): message.lineno or 0 for message in read_catalog(file) if message.id}
 
 
-def _read(file: Path) -> Catalog:
+def read_catalog(file: Path) -> Catalog:
+    """Read a catalog."""
     with file.open(encoding="utf-8") as stream:
         return read_po(stream, abort_invalid=True)
