@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urlsplit
 
-from catalogs import HAN, read_catalog
+from catalog_files import HAN, read_catalog
 from cells import skeleton
 
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
@@ -123,8 +123,8 @@ class Page(HTMLParser):
 def check_site(site: Path, locale: Path) -> list[str]:
     """Compare the languages page by page, and look for what a reader would miss.
 
-    Each translation in ``locale`` must be found on its page: so an English paragraph in its place is
-    seen, and a paragraph that was not read.
+    Each translation in ``locale`` must be found on its page: so an English paragraph in its place
+    is seen, and a paragraph that was not read.
     """
     languages = {"en": "en", "zh_CN": "zh-CN"}
     pages = {

@@ -1,7 +1,7 @@
 """Comments and docstrings of cells: found, translated, and the code proven equal."""
 
 import pytest
-from cells import CellError, find_prose, rewrite, skeleton
+from cells import CellError, find_prose, place_of_error, rewrite, skeleton
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +54,7 @@ def test_rewrite():
     ("text", "says"),
     [
         ("两行\n的注释", "more than one line"),
+        ("两行\u2028的注释", "more than one line"),
         ('文档""" + exit() + """', "changes the code|not plain Python"),
         ('没有结束"""', "not plain Python|changes the code"),
     ],
@@ -67,6 +68,30 @@ def test_a_translation_that_changes_the_code_is_refused(text, says):
 def test_a_cell_that_is_not_python_is_refused():
     with pytest.raises(CellError, match="not plain Python"):
         find_prose("%matplotlib inline\n")
+
+
+def test_a_cell_with_lines_that_python_does_not_see_is_refused():
+    with pytest.raises(CellError, match="that Python does not see"):
+        find_prose("x = 1  # one\u2028two\n")
+
+
+CATALOG = """msgid ""
+msgstr "Content-Type: text/plain; charset=utf-8\\n"
+
+msgid "Count once."
+msgstr "计数一次。"
+
+msgid "Counts its calls."
+msgstr "统计\\n调用次数。"
+"""
+
+
+def test_a_translation_that_is_refused_is_named_by_the_line_of_its_catalog(tmp_path):
+    catalog = tmp_path / "page.po"
+    catalog.write_text(CATALOG, encoding="utf-8")
+    first, second, *_ = find_prose(CODE)
+    translations = {second: "计数一次。", first: "统计\n调用次数。"}
+    assert place_of_error(CODE, translations, catalog) == f"{catalog}:7"
 
 
 @pytest.mark.parametrize(

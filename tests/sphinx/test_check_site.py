@@ -62,7 +62,6 @@ def test_each_piece_of_prose_is_read(site):
     assert Page(site / "en/page.html").prose == in_order
 
 
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
