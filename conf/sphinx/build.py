@@ -120,7 +120,7 @@ def _everything_but_the_prose() -> str:
 
 def _title(file: Path) -> str:
     """Return the line of a page that is its title, or the first message of its catalog."""
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8", errors="replace")  # the gate names what is not UTF-8
     if file.suffix == ".po":
         return "".join(text.split("\n\n")[1:2])
     title = re.search(r"^# .+$|^.+(?=\n===)", text, re.MULTILINE)
