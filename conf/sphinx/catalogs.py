@@ -48,8 +48,7 @@ def check_catalogs(locale: Path, docs: Path, glossary: Path) -> list[Problem]:
     for file in sorted(locale.rglob("*.po")):
         page = file.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix("").as_posix()
         is_rst = (docs / f"{page}.rst").exists()
-        problems = check_catalog(file, is_rst, terms)
-        found += problems
+        found += check_catalog(file, is_rst, terms)
         if not malformed(file):
             entries += [
                 Entry(file, page, message.lineno or 0, message.id, message.string, is_rst)

@@ -158,7 +158,11 @@ class ExtractCells(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         """Insert the nodes."""
         for block in _sources(self.document):
-            for prose in find_prose(block.astext()):
+            try:
+                found = find_prose(block.astext())
+            except CellError as error:
+                raise CellError(f"{block.source}:{block.line}: {error}") from error
+            for prose in found:
                 node = CellProse(prose=prose)
                 node.source, node.line = block.source, block.line
                 block.parent.insert(block.parent.index(block), node)
