@@ -1,5 +1,6 @@
 """What must hold across the catalogs: one translation of a sentence, titles, glosses, terms."""
 
+import posixpath
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -70,8 +71,8 @@ def _links(message: str) -> list[tuple[str, str]]:
 
 def _page(page: str, target: str) -> str:
     """Return the name of the page that a link leads to."""
-    path = Path("/", page).parent / target.partition("#")[0]
-    return str(path.resolve().relative_to("/").with_suffix(""))
+    path = posixpath.join(posixpath.dirname(page), target.partition("#")[0])
+    return posixpath.splitext(posixpath.normpath(path))[0]
 
 
 def _plain(title: str) -> str:
