@@ -120,7 +120,7 @@ def _everything_but_the_prose() -> str:
 
 def _title(file: Path) -> str:
     """Return the line of a page that is its title, or the first message of its catalog."""
-    text = file.read_text(encoding="utf-8")
+    text = file.read_text(encoding="utf-8", errors="replace")  # the gate names what is not UTF-8
     if file.suffix == ".po":
         return "".join(text.split("\n\n")[1:2])
     title = re.search(r"^# .+$|^.+(?=\n===)", text, re.MULTILINE)
@@ -212,7 +212,7 @@ def _assemble() -> int:
         shutil.copytree(WORK / language / "html", new / language)
         (new / language / ".buildinfo").unlink()
     shutil.copy(HERE / "templates/root.html", new / "index.html")
-    if failed := _report(check_site(new) + check_styles(new)):
+    if failed := _report(check_site(new, LOCALE) + check_styles(new)):
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)
     new.rename(BUILD / "site")

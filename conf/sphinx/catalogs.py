@@ -4,68 +4,65 @@ Sphinx shows English, or broken markup, for a translation that is missing, fuzzy
 mostly silently. The gate reads the catalogs themselves and names file, line and message.
 """
 
-import csv
 import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import autocorrect_py
-from babel.messages.catalog import Catalog, Message
-from babel.messages.pofile import PoFileError, read_po
-from markup import EDGE, differences, markup
+from babel.messages.catalog import Message
+from catalog_files import HAN, Problem, malformed, read_catalog
+from consistency import Entry, check_consistency
+from markup import EDGE, differences, markup, reordered
+from terms import Term, read_glossary, terms_in
 
-HAN = r"㐀-䶿一-鿿"
 FULL_STOPS = {".": "。", ":": "：:", "?": "？", "!": "！"}
-LEFT_OVER = re.compile(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|\\[*_`]|[\u200b\ufffd]")
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+LEFT_OVER = re.compile(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|\\[*_`]")
+HTML = re.compile(r"<!--|-->|&#?\w+;")  # comments and entities: half of them is shown, or hides
 EXEMPTION = re.compile(r"glossary: (.+) is (?:a|another) ")
+READ = "order: read"
+"""The comment above a message whose pieces stand in another order than in English, and may."""
 
+# 参数 is what training adjusts; these call an argument something else, or say which 参数 is meant
+ARGUMENT = re.compile(r"\b(?<!static )(?<!keyword )arguments?\b", re.IGNORECASE)
+PARAMS_OR_STATE = re.compile(r"\b(?:params?|parameters?|state)\b", re.IGNORECASE)
+TOLD_APART = re.compile("实参|传入|传进|模型参数")
+
+TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+NUMBERS = dict(zip(TENS, range(20, 100, 10), strict=True))
+NUMBERS |= {word: number for number, word in enumerate([*DIGITS, "ten", "eleven", "twelve"])}
+NUMBERS |= {f"{ten}-{one}": NUMBERS[ten] + NUMBERS[one] for ten in TENS for one in DIGITS[1:]}
+NUMBERS |= {"hundred": 100, "thousand": 1000}
 
 _HEADER = "# The Chinese of haiku_state's site. Licensed as the package, Apache-2.0."
 
 
-class Problem(NamedTuple):
-    """One defect of one message."""
-
-    file: Path
-    line: int
-    what: str
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.what}\n    {self.message!r}"
-
-
-class Term(NamedTuple):
-    """One row of the glossary."""
-
-    english: re.Pattern[str]
-    chinese: tuple[str, ...]
-    never: str | None
-
-
 def check_catalogs(locale: Path, docs: Path, glossary: Path) -> list[Problem]:
-    """Check every catalog under ``locale``."""
-    terms = read_glossary(glossary)
-    found = []
+    """Check every catalog under ``locale``, and then all of them together."""
+    terms, found, entries = read_glossary(glossary), [], []
     for file in sorted(locale.rglob("*.po")):
-        name = file.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix("")
-        is_rst = (docs / name).with_suffix(".rst").exists()
+        page = file.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix("").as_posix()
+        is_rst = (docs / f"{page}.rst").exists()
         found += check_catalog(file, is_rst, terms)
-    return found
+        if not malformed(file):
+            entries += [
+                Entry(file, page, message.lineno or 0, message.id, message.string, is_rst)
+                for message in read_catalog(file)
+                if message.id and message.string
+            ]
+    return found + check_consistency(entries, docs, terms)
 
 
 def check_catalog(file: Path, is_rst: bool, terms: list[Term]) -> list[Problem]:
     """Check one catalog."""
-    try:
-        catalog = _read(file)
-    except PoFileError as error:
-        return [Problem(file, error.lineno + 1, f"not a catalog: {error}", error.line)]
-    errors = []
+    if errors := malformed(file):
+        return errors
+    catalog = read_catalog(file)
     for old in catalog.obsolete:
         errors.append(Problem(file, 1, "obsolete: no longer on the page", str(old)))
     for message in catalog:
@@ -86,9 +83,24 @@ def _defects(message: Message, is_rst: bool, terms: list[Term]) -> Iterator[str]
     if msgstr != msgstr.strip():
         yield "leading or trailing white space"
     yield from differences(msgid, msgstr, is_rst)
+    yield from _order_defects(msgid, msgstr, is_rst, READ in message.user_comments)
+    for mark in HTML.findall(msgstr):
+        if mark not in msgid:
+            yield f"not in the original: {mark!r}"
+    both = PARAMS_OR_STATE.search(msgid) and ARGUMENT.search(msgid)
+    if both and "参数" in msgstr and not TOLD_APART.search(msgstr):
+        yield "参数 is of params: an argument is 实参, or 传入的, or named"
     yield from _text_defects(markup(msgid, is_rst).text, markup(msgstr, is_rst).text)
     exempt = {m[1] for comment in message.user_comments if (m := EXEMPTION.match(comment))}
     yield from _term_defects(markup(msgid, is_rst).text, markup(msgstr, is_rst).text, terms, exempt)
+
+
+def _order_defects(msgid: str, msgstr: str, is_rst: bool, read: bool) -> Iterator[str]:
+    kinds = sorted(reordered(msgid, msgstr, is_rst))
+    if kinds and not read:
+        yield f"{' and '.join(kinds)} in another order: if it is right, write `# {READ}` above it"
+    if read and not kinds:
+        yield f"the mark `{READ}` is not needed"
 
 
 def _text_defects(english: str, chinese: str) -> Iterator[str]:
@@ -98,12 +110,14 @@ def _text_defects(english: str, chinese: str) -> Iterator[str]:
     for mark in LEFT_OVER.findall(chinese):
         if mark not in english:
             yield f"markup shown to the reader: {mark!r}"
-    numbers = [sorted(re.findall(r"\d+(?:\.\d+)?", text)) for text in (english, chinese)]
-    if numbers[0] != numbers[1]:
-        yield f"numbers {numbers[1]} instead of {numbers[0]}"
+    original, translation = (Counter(NUMBER.findall(text)) for text in (english, chinese))
+    if original - translation or translation - original - _numbers_in_words(english):
+        yield f"numbers {sorted(translation.elements())} instead of {sorted(original.elements())}"
     if (typeset := autocorrect_py.format(plain := chinese.replace(EDGE, ""))) != plain:
         yield f"autocorrect writes {typeset!r}"
     # what autocorrect does not catch
+    for bad in re.findall(r"\d +%", chinese):
+        yield f"a space before the sign of per cent: {bad!r}"
     for bad in re.findall(f'[{HAN}][()"]|[()"][{HAN}]', chinese):
         yield f"half-width punctuation after Chinese: {bad!r}"
     for bad in re.findall(f"[{HAN}，。：；！？、）」] +[{HAN}]", chinese):
@@ -114,40 +128,29 @@ def _text_defects(english: str, chinese: str) -> Iterator[str]:
 
 
 def _term_defects(english: str, chinese: str, terms: list[Term], exempt: set[str]) -> Iterator[str]:
-    rest, needless = english, set(exempt)
-    for term in terms:
-        match = term.english.search(rest)
-        if not match:
-            continue
-        rest = term.english.sub(" ", rest)
+    needless, chinese = set(exempt), chinese.replace(EDGE, "")
+    for term, words in terms_in(english, terms):
         if term.never and term.never in chinese:
-            yield f"{match[0]!r} is never {term.never!r}"
+            yield f"{words!r} is never {term.never!r}"
         if not any(word.casefold() in chinese.casefold() for word in term.chinese):
-            if not {match[0], match[0].lower()} & exempt:
-                yield f"{match[0]!r} is {' or '.join(term.chinese)!r} in the glossary"
-            needless -= {match[0], match[0].lower()}
+            if not {words, words.lower()} & exempt:
+                yield f"{words!r} is {' or '.join(term.chinese)!r} in the glossary"
+            needless -= {words, words.lower()}
     for word in sorted(needless):
         yield f"the exemption of {word!r} is not needed"
 
 
-@cache
-def read_glossary(file: Path) -> list[Term]:
-    """Read the glossary, longest English term first, so that it is matched first."""
-    with file.open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    found = []
-    for row in rows:
-        for english in re.sub(r" \(.*?\)", "", row["english"]).split(" / "):
-            stem = re.escape(english).replace(r"\ ", r"\s+").replace("leaf", "lea(?:f|ves)")
-            chinese = tuple(row["chinese"].split(" / "))
-            never = re.search(r"never (\S+)", row["note"] or "")
-            pattern = re.compile(rf"\b{stem}(?:e?s)?\b", re.IGNORECASE)
-            found.append((len(english), Term(pattern, chinese, never[1] if never else None)))
-    return [term for _, term in sorted(found, key=lambda pair: -pair[0])]
+def _numbers_in_words(english: str) -> Counter[str]:
+    """Return the numbers that the English spells out, which Chinese may write in digits."""
+    words = re.findall("[a-z]+(?:-[a-z]+)?", english.lower())
+    values = [NUMBERS.get(word, NUMBERS.get(word.removesuffix("s"))) for word in words]
+    return Counter(str(value) for value in values if value is not None)
 
 
 def update_catalogs(templates: Path, locale: Path) -> None:
     """Merge freshly extracted templates into the catalogs, and drop those of removed pages."""
+    if problems := [problem for file in locale.rglob("*.po") for problem in malformed(file)]:
+        sys.exit("\n".join(map(str, problems)))
     command = [sys.executable, "-m", "sphinx_intl", "update", "-p", str(templates)]
     command += ["-d", str(locale), "-l", "zh_CN", "-w", "0", "--no-obsolete"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -167,6 +170,8 @@ def update_catalogs(templates: Path, locale: Path) -> None:
 
 def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]:
     """Check that merging the templates would change nothing."""
+    if any(malformed(file) for file in locale.rglob("*.po")):
+        return []  # :func:`check_catalogs` names it
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(locale, scratch)
     update_catalogs(templates, scratch)
@@ -185,9 +190,4 @@ def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]
 def _entries(file: Path) -> dict[str, int]:
     if not file.exists():
         return {}
-    return {str(message.id): message.lineno or 0 for message in _read(file) if message.id}
-
-
-def _read(file: Path) -> Catalog:
-    with file.open(encoding="utf-8") as stream:
-        return read_po(stream, abort_invalid=True)
+    return {str(message.id): message.lineno or 0 for message in read_catalog(file) if message.id}

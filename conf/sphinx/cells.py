@@ -9,8 +9,10 @@ raises unless the result has the same lines and the same tokens.
 import ast
 import io
 import tokenize
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from catalog_files import read_catalog
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -35,7 +37,7 @@ class CellError(ExtensionError):
 
 def find_prose(code: str) -> list[Prose]:
     """Find the comments and the lines of docstrings in a cell."""
-    lines = code.splitlines()
+    lines = _lines(code)
     found = [
         Prose(row - 1, start + 1 + len(text) - len(text.lstrip()), end, text.strip())
         for kind, string, (row, start), (_, end), _ in _tokens(code)
@@ -60,16 +62,27 @@ def rewrite(code: str, translations: dict[Prose, str]) -> str:
     Raises:
       CellError: the result has other lines or other tokens than ``code``.
     """
-    lines = code.splitlines()
+    lines = _lines(code)
     for prose in sorted(translations, reverse=True):
         line = lines[prose.row]
         lines[prose.row] = line[: prose.start] + translations[prose] + line[prose.end :]
     result = "\n".join(lines)
-    if result.count("\n") != code.rstrip("\n").count("\n"):
+    if len(result.splitlines()) != len(lines):  # U+2028 ends a line in a browser, not in Python
         raise CellError(f"a translated comment has more than one line:\n{result}")
     if skeleton(result) != skeleton(code):
         raise CellError(f"a translated comment changes the code:\n{result}")
     return result
+
+
+def place_of_error(code: str, translations: dict[Prose, str], catalog: Path) -> str:
+    """Return the file and line of the translation that :func:`rewrite` refuses."""
+    for prose, text in translations.items():
+        try:
+            rewrite(code, {prose: text})
+        except CellError:
+            message = read_catalog(catalog).get(prose.text)
+            return f"{catalog}:{message.lineno if message else 1}"
+    return str(catalog)
 
 
 def skeleton(code: str) -> list[tuple[int, str, int]]:
@@ -81,6 +94,14 @@ def skeleton(code: str) -> list[tuple[int, str, int]]:
         blank = kind == tokenize.COMMENT or (row, offset) in docstrings
         tokens.append((kind, "" if blank else string, row))
     return tokens
+
+
+def _lines(code: str) -> list[str]:
+    """Return the lines of a cell, which must be the same for Python and for a reader."""
+    lines = code.rstrip("\n").split("\n")
+    if [line for line in lines if line] != [line for line in code.splitlines() if line]:
+        raise CellError(f"a cell has an end of a line that Python does not see:\n{code!r}")
+    return lines
 
 
 def _tokens(code: str) -> list[tokenize.TokenInfo]:
@@ -137,7 +158,11 @@ class ExtractCells(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         """Insert the nodes."""
         for block in _sources(self.document):
-            for prose in find_prose(block.astext()):
+            try:
+                found = find_prose(block.astext())
+            except CellError as error:
+                raise CellError(f"{block.source}:{block.line}: {error}") from error
+            for prose in found:
                 node = CellProse(prose=prose)
                 node.source, node.line = block.source, block.line
                 block.parent.insert(block.parent.index(block), node)
@@ -153,10 +178,18 @@ class TranslateCells(SphinxTransform):
         for block in _sources(self.document):
             prose = [node for node in block.parent.findall(CellProse) if "translation" in node]
             if prose:
-                code = rewrite(
-                    block.astext(), {node["prose"]: node["translation"] for node in prose}
-                )
+                code = block.astext()
+                translations = {node["prose"]: node["translation"] for node in prose}
+                try:
+                    code = rewrite(code, translations)
+                except CellError as error:
+                    place = place_of_error(code, translations, self._catalog())
+                    raise CellError(f"{place}: {error}") from error
                 block.rawsource, block[:] = code, [nodes.Text(code)]
+
+    def _catalog(self) -> Path:
+        folder = Path(self.env.srcdir, self.config.locale_dirs[0], self.config.language)
+        return folder / "LC_MESSAGES" / f"{self.env.docname}.po"
 
 
 def _skip(translator: nodes.NodeVisitor, node: nodes.Node) -> None:

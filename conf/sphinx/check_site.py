@@ -4,15 +4,39 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urlsplit
 
+from catalog_files import HAN, read_catalog
 from cells import skeleton
 
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload"}
-PROSE = {"h1", "h2", "h3", "h4", "p", "figcaption", "summary"}
-OPAQUE = {"code", "pre", "script", "style", "footer", "nav"}
-VOID = {"img", "br", "hr", "input", "link", "meta", "source", "wbr", "col"}
+INLINE = {"a", "abbr", "b", "cite", "em", "i", "kbd", "small", "span", "strong", "sub", "sup"}
+SILENT = {"code", "pre", "script", "style", "svg", "template", "math", "sig"}  # tags and classes
+TEXT_ATTRIBUTES = ("alt", "title", "aria-label", "placeholder")
+VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+
+# what a Chinese page says in Latin letters alone: names, and those of code, as haiku_state.Counter
+NAMES = {"English", "EnglishEN", "Ctrl+K", "Haiku", "JAX", "Python", "PyTree", "BatchNorm", "dtype"}
+NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox"}
+NAMES |= {"Flax NNX", "Equinox", "carry"}
+OF_CODE = re.compile(r"\w+([._]\w+)+|([A-Z][a-z]+){2,}")
+GENERATED = "genindex.html"  # Sphinx's own: it says "module" in every language
+
+
+class Open(NamedTuple):
+    """An element that has begun and not ended, and where text in it belongs."""
+
+    tag: str
+    part: str
+    """``cell_input`` or ``cell_output`` if it is in one."""
+
+    silent: bool
+    """It is in code or in a cell: nothing in it is prose."""
+
+    piece: int
+    """The index of its piece of prose: that of its paragraph, if it is in one."""
 
 
 class Page(HTMLParser):
@@ -27,20 +51,23 @@ class Page(HTMLParser):
         self.cells: list[str] = []
         self.outputs: list[str] = []
         self.no_alt: list[str] = []
-        self.prose: list[str] = []
-        self._open: list[tuple[str, str]] = []
+        self.not_closed: list[str] = []
+        self._pieces: list[str] = [""]
+        self._open = [Open("", "", False, 0)]
         self.feed(file.read_text(encoding="utf-8"))
 
+    @property
+    def prose(self) -> list[str]:
+        """Each piece of prose: the text of a block, or of an attribute that is read aloud."""
+        return [" ".join(piece.split()) for piece in self._pieces if piece.strip()]
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Collect addresses and ids, and see where cells and outputs begin."""
+        """Collect addresses, ids and texts of attributes, and see where the element's text goes."""
         values = {name: value or "" for name, value in attrs}
-        kind = next((k for k in ("cell_input", "cell_output") if k in values.get("class", "")), "")
+        element = self._begin(tag, values.get("class", "").split())
+        self._pieces += [values[name] for name in TEXT_ATTRIBUTES if name in values]
         if tag not in VOID:
-            self._open.append((tag, kind))
-        if kind:
-            (self.cells if kind == "cell_input" else self.outputs).append("")
-        if tag in PROSE:
-            self.prose.append("")
+            self._open.append(element)
         if tag == "html":
             self.language = values.get("lang", "")
         if "id" in values:
@@ -52,34 +79,53 @@ class Page(HTMLParser):
         if tag == "img":
             if not values.get("alt"):
                 self.no_alt.append(values.get("src", ""))
-            if self._inside("cell_output"):
+            if element.part == "cell_output":
                 self.outputs[-1] += f"<img {values.get('src')}>"
 
+    def _begin(self, tag: str, classes: list[str]) -> Open:
+        """Return what an element is within those that are open."""
+        _, part, silent, piece = self._open[-1]
+        for name, texts in (("cell_input", self.cells), ("cell_output", self.outputs)):
+            if name in classes:
+                part, silent = name, True
+                texts.append("")
+        if tag == "figcaption":  # of a plot: prose again
+            part, silent = "", False
+        if tag not in INLINE | SILENT:
+            piece = len(self._pieces)
+            self._pieces.append("")
+        return Open(tag, part, silent or not SILENT.isdisjoint([tag, *classes]), piece)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin and end ``<path />``, but ``<img />`` has no end to look for."""
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
     def handle_endtag(self, tag: str) -> None:
-        """See where cells and outputs end."""
-        while self._open:
-            if self._open.pop()[0] == tag:
-                break
+        """End the innermost element, which must be this one: text would go astray otherwise."""
+        if self._open[-1].tag == tag:
+            self._open.pop()
+        else:
+            self.not_closed.append(f"line {self.getpos()[0]}: </{tag}> ends <{self._open[-1].tag}>")
 
     def handle_data(self, data: str) -> None:
-        """Collect the text of cells and outputs."""
-        tags = {tag for tag, _ in self._open}
-        if tags & PROSE and "article" in tags and not tags & OPAQUE:
-            self.prose[-1] += data
-        if self._inside("cell_input"):
+        """Collect the text of cells, outputs and prose."""
+        element = self._open[-1]
+        if element.part == "cell_input":
             self.cells[-1] += data
-        elif self._inside("cell_output") and not self._inside_tag("figcaption"):
+        elif element.part == "cell_output":
             self.outputs[-1] += data
-
-    def _inside(self, kind: str) -> bool:
-        return any(kind == k for _, k in self._open)
-
-    def _inside_tag(self, tag: str) -> bool:
-        return any(tag == t for t, _ in self._open)
+        if not element.silent:
+            self._pieces[element.piece] += data
 
 
-def check_site(site: Path) -> list[str]:
-    """Compare the languages page by page, and look for what an offline reader would miss."""
+def check_site(site: Path, locale: Path) -> list[str]:
+    """Compare the languages page by page, and look for what a reader would miss.
+
+    Each translation in ``locale`` must be found on its page: so an English paragraph in its place
+    is seen, and a paragraph that was not read.
+    """
     languages = {"en": "en", "zh_CN": "zh-CN"}
     pages = {
         code: {
@@ -99,6 +145,11 @@ def check_site(site: Path) -> list[str]:
                 found.append(f"{page.file}: lang is {page.language!r}, not {tag!r}")
             found += [f"{page.file}: {what}" for what in _offline(page)]
             found += [f"{page.file}: no alt text: {image}" for image in page.no_alt]
+            found += [f"{page.file}: {what}" for what in page.not_closed]
+    for catalog in sorted((locale / "zh_CN/LC_MESSAGES").rglob("*.po")):
+        name = catalog.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix(".html")
+        if name in chinese:
+            found += [f"{catalog}:{what}" for what in _not_shown(catalog, chinese[name])]
     return found + list(_dead_links(site, pages))
 
 
@@ -109,9 +160,29 @@ def _compare(english: Page, chinese: Page) -> Iterator[str]:
         yield "the code of the cells differs"
     if english.outputs != chinese.outputs:
         yield "the outputs of the cells differ"
+    pieces = len(english.prose), len(chinese.prose)
+    if pieces[0] != pieces[1]:
+        yield f"{pieces[1]} pieces of prose, and {pieces[0]} in English"
     for text in chinese.prose:
-        if re.search(r"[a-z]{2,} [a-z]{2,}", text) and not re.search("[一-鿿]", text):
+        if english.file.name != GENERATED and _is_english(text):
             yield f"English on the Chinese page: {text!r}"
+
+
+def _is_english(text: str) -> bool:
+    """Say whether a text has no Chinese, and a word that is no name."""
+    if re.search(f"[{HAN}]", text) or text.rstrip("#") in NAMES:  # a heading ends in its link, #
+        return False
+    words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]
+    return any(re.search("[a-z]{2,}", word) for word in words)
+
+
+def _not_shown(catalog: Path, page: Page) -> Iterator[str]:
+    """Look on the page for the longest run of Chinese of each message: it has no markup in it."""
+    shown = "\n".join(["".join(piece.split()) for piece in page.prose + page.cells])
+    for message in read_catalog(catalog):
+        runs = re.findall(f"[{HAN}，。：；？！、（）…]+", str(message.string))
+        if message.id and runs and (longest := max(runs, key=len)) not in shown:
+            yield f"{message.lineno}: not shown on {page.file}: {longest!r}"
 
 
 def _offline(page: Page) -> Iterator[str]:

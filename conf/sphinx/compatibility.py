@@ -27,6 +27,11 @@ def text(content: str) -> nodes.Node:
     return nodes.paragraph("", content, translatable=False)
 
 
+def word(content: str) -> nodes.Node:
+    """Make a cell that is translated with its page."""
+    return nodes.paragraph(content, content, word=True)
+
+
 class Compatibility(SphinxDirective):
     """A table of ``docs/reference/compat.json``: its sets, features, lessons or warnings."""
 
@@ -42,13 +47,15 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
-        rows = measured["sets"]
-        return [table(list(draw[self.arguments[0]](rows)), caption(measured))]
+        drawn = table(list(draw[self.arguments[0]](measured["sets"])), caption(measured))
+        for head in drawn.findall(lambda node: "word" in getattr(node, "attributes", ())):
+            self.set_source_info(head)  # without it, Sphinx leaves a text untranslated
+        return [drawn]
 
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row per set: its versions, and the results of its tests."""
-        heads = ("jax", "Python", *LIBRARIES, "passed", "failed", "skipped", "s")
-        yield [text(head) for head in heads]
+        names = [text(name) for name in ("jax", "Python", *LIBRARIES)]
+        yield [*names, word("passed"), word("failed"), word("skipped"), text("s")]
         for row in rows.values():
             tests, versions = row["tests"], row["versions"]
             counts = (tests["passed"], tests["failed"], sum(tests["skipped"].values()))

@@ -48,7 +48,7 @@ class Lessons(SphinxDirective):
 
 
 class Glossary(SphinxDirective):
-    """Each row of a table of terms: English, Chinese, and what is meant, which is translated."""
+    """Each row of a table of terms: English, Chinese, the name in code, and the meaning."""
 
     required_arguments = 1
 
@@ -60,7 +60,10 @@ class Glossary(SphinxDirective):
         with Path(file).open(encoding="utf-8") as stream:
             for row in csv.DictReader(stream):
                 term = nodes.term("", "", nodes.strong("", row["english"]))
-                term += nodes.Text(f" · {row['chinese']}")
+                if row["chinese"] != row["english"]:
+                    term += nodes.Text(f" · {row['chinese']}")
+                if row["gloss"] not in row["english"]:
+                    term += [nodes.Text(" · "), nodes.literal("", row["gloss"])]
                 term["ids"].append(f"term-{nodes.make_id(row['english'])}")
                 meaning = self.parse_text_to_nodes(row["meaning"])
                 terms += nodes.definition_list_item("", term, nodes.definition("", *meaning))

@@ -30,8 +30,8 @@ EDGE = "\ue000"
 class Markup(NamedTuple):
     """What was found in a message."""
 
-    inline: Counter[str]
-    """Each piece of inline markup, as it would be described in an error, and how often."""
+    inline: list[str]
+    """Each piece of inline markup, as it would be described in an error, in order."""
 
     blocks: list[str]
     """The kinds of the blocks, in order."""
@@ -43,7 +43,7 @@ class Markup(NamedTuple):
 @cache
 def markup(message: str, is_rst: bool) -> Markup:
     """Parse a message as part of a reStructuredText page, or else of a MyST page."""
-    inline: Counter[str] = Counter()
+    inline: list[str] = []
     blocks: list[str] = []
     text: list[str] = []
     for kind, value in _parse_rst(message) if is_rst else _parse_myst(message):
@@ -52,20 +52,35 @@ def markup(message: str, is_rst: bool) -> Markup:
         elif kind == "block":
             blocks.append(value)
         else:
-            inline[f"{kind} {value}".strip()] += 1
+            inline.append(f"{kind} {value}".strip())
     return Markup(inline, blocks, "".join(text))
 
 
 def differences(msgid: str, msgstr: str, is_rst: bool) -> Iterator[str]:
     """Say how the markup of a translation differs from that of the original."""
     original, translation = markup(msgid, is_rst), markup(msgstr, is_rst)
-    for piece in (original.inline - translation.inline).elements():
+    pieces, translated = Counter(original.inline), Counter(translation.inline)
+    for piece in (pieces - translated).elements():
         yield f"missing: {piece}"
-    for piece in (translation.inline - original.inline).elements():
+    for piece in (translated - pieces).elements():
         yield f"not in the original: {piece}"
     paragraph = "paragraph" if is_rst else "p"  # Sphinx leaves out, silently, whatever is not one
     if translation.blocks != [paragraph]:
         yield f"blocks {' '.join(translation.blocks)} instead of {paragraph}"
+
+
+def reordered(msgid: str, msgstr: str, is_rst: bool) -> set[str]:
+    """Return the kinds of inline markup whose pieces are all there, in another order."""
+    original, translation = markup(msgid, is_rst).inline, markup(msgstr, is_rst).inline
+    if Counter(original) != Counter(translation):
+        return set()
+    kinds = {piece.split()[0] for piece in original}
+    return {
+        kind
+        for kind in kinds
+        if [piece for piece in original if piece.startswith(f"{kind} ")]
+        != [piece for piece in translation if piece.startswith(f"{kind} ")]
+    }
 
 
 def _target(content: str) -> str:

@@ -65,3 +65,8 @@ def test_what_was_built_from_the_same_is_kept_and_nothing_after_a_failure(tree):
     built.write_text("")
     build._forget_unless("")
     assert not built.exists()
+
+
+def test_a_catalog_that_is_not_utf_8_is_left_to_the_gate(tree):
+    (tree / CATALOG).write_bytes("树".encode("gbk"))
+    assert build._everything_but_the_prose()

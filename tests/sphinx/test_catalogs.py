@@ -3,13 +3,19 @@
 from pathlib import Path
 
 import pytest
-from catalogs import check_catalog, check_catalogs, check_current, read_glossary
+from catalogs import (
+    check_catalog,
+    check_catalogs,
+    check_current,
+    read_glossary,
+    update_catalogs,
+)
 
 ROOT = Path(__file__).parents[2]
 TERMS = read_glossary(ROOT / "docs/glossary.csv")
 
 MYST = {
-    "Call `apply` with `params`, see $x^2$.": "用 `params` 调用 `apply`，参见 $x^2$。",
+    "Call `apply` with `params`, see $x^2$.": "调用 `apply`，传入 `params`，参见 $x^2$。",
     "The **state** is *not* a parameter.": "**状态** *不是* 参数。",
     "Read [the lesson](lesson.md) first.": "请先读 [这一课](lesson.md)。",
     "A {term}`pure function` has no side effects.": ("{term}`纯函数 <pure function>` 没有副作用。"),
@@ -22,6 +28,11 @@ MYST = {
     "![A plot](plot.png) of the losses.": "损失的 ![曲线图](plot.png)。",
     "A jaxpr is a transformation of code.": "jaxpr 是代码的变换。",
     "3. The counter": "3\\. 计数器",
+    "Here `init` comes before `apply`, $a$ before $b$.": "这里 `init` 在 `apply` 之前，$a$ 在 $b$ 之前。",
+    "The state is an argument beside the params.": "状态是与参数并列的实参。",
+    "One minus two is not thirty-six.": "1 减 2 不是 36。",
+    "It is 98 % of them.": "占 98%。",
+    "Lowering, in place": "就地降级",
 }
 RST = {
     "Take ``params`` and :math:`x^2`.": "接收 ``params`` 和 :math:`x^2`。",
@@ -31,6 +42,8 @@ RST = {
     ),
 }
 
+MESSAGE = 'msgid "The output is:"\nmsgstr "输出为："\n'
+
 # name, English, the bad Chinese, what the gate shall say
 DEFECTS = [
     ("not translated", "The output is:", "", "not translated"),
@@ -38,7 +51,6 @@ DEFECTS = [
     ("code dropped", "Call `apply` with `params`, see $x^2$.", "调用 `apply`，参见 $x^2$。", "missing: code `params`"),
     ("code translated", "Call `apply` with `params`, see $x^2$.", "用 `参数` 调用 `apply`，参见 $x^2$。", "missing: code `params`"),
     ("code added", "The output is:", "`输出` 为：", "not in the original: code"),
-    ("code with full-width ticks", "Call `apply` with `params`, see $x^2$.", "用 `params` 调用 ｀apply｀，参见 $x^2$。", "missing: code `apply`"),
     ("tick lost", "Call `apply` with `params`, see $x^2$.", "用 `params 调用 `apply`，参见 $x^2$。", "missing: code"),
     ("formula changed", "Call `apply` with `params`, see $x^2$.", "用 `params` 调用 `apply`，参见 $x^3$。", "missing: formula $x^2$"),
     ("formula dropped", "Call `apply` with `params`, see $x^2$.", "用 `params` 调用 `apply`。", "missing: formula $x^2$"),
@@ -82,8 +94,16 @@ DEFECTS = [
     ("two paragraphs", "The output is:", "输出\n\n为：", "blocks p p instead of p"),
     ("glossary term missed", "Is the gradient right?", "导数对吗？", "'gradient' is '梯度' in the glossary"),
     ("forbidden word", "A jaxpr is a transformation of code.", "jaxpr 是代码的变换，即转换。", "never '转换'"),
-    ("zero-width space", "The output is:", "输出\u200b为：", "markup shown to the reader: '\\u200b'"),
-    ("replacement character", "The output is:", "输出\ufffd为：", "markup shown to the reader: '\ufffd'"),
+    ("entity", "The output is:", "输出&nbsp;为：", "not in the original: '&nbsp;'"),
+    ("comment not closed", "The output is:", "输出 <!-- 为：", "not in the original: '<!--'"),
+    ("code in another order", "Here `init` comes before `apply`, $a$ before $b$.", "这里 `apply` 在 `init` 之前，$a$ 在 $b$ 之前。", "code in another order"),
+    ("formulas in another order", "Here `init` comes before `apply`, $a$ before $b$.", "这里 `init` 在 `apply` 之前，$b$ 在 $a$ 之前。", "formula in another order"),
+    ("argument as params", "The state is an argument beside the params.", "状态是与参数并列的参数。", "参数 is of params"),
+    ("digits that are not in the words", "One minus two is not thirty-six.", "1 减 2 不是 35。", "numbers ['1', '2', '35'] instead of []"),
+    ("digits twice", "One minus two is not thirty-six.", "1 减 1 不是 36。", "numbers"),
+    ("space before %", "It is 98 % of them.", "占 98 %。", "a space before the sign of per cent: '8 %'"),
+    ("word that drifts", "Lowering, in place", "原地降级", "'in place' is never '原地'"),
+    ("drifts elsewhere", "Lowering, in place", "就地转译", "'Lowering' is '降级' in the glossary"),
     ("white space at the end", "The output is:", "输出为： ", "leading or trailing white space"),
     ("escaped markup", "The **state** is *not* a parameter.", "\\**状态** *不是* 参数。", "missing: strong"),
 ]  # fmt: skip
@@ -97,6 +117,35 @@ RST_DEFECTS = [
     ("RST emphasis open", "See :func:`jit_update` for *all*.", "*全部 见 :func:`jit_update`。", "broken markup"),
     ("RST link changed", "Optax, `Getting started <https://optax.example/>`__.", "Optax，`入门 <https://other.example/>`__。", "missing: link https://optax.example/"),
     ("RST link open", "Optax, `Getting started <https://optax.example/>`__.", "Optax，`入门 <https://optax.example/>__。", "broken markup"),
+]  # fmt: skip
+
+# name, what stands in the file instead of what, in which line, and what the gate shall say
+UNREADABLE = [
+    ("not closed", '"输出为："', '"输出为：', 5, "not a catalog"),
+    ("not closed, in English", 'is:"', "is:", 4, "not a catalog"),
+    ("quote in the text", "输出", '输"出', 5, "not a catalog"),
+    ("unknown escape", "输出", "输\\q出", 5, "not a catalog"),
+    ("context", "msgid ", 'msgctxt "x"\nmsgid ', 4, "not a catalog"),
+    ("plural", "msgstr ", 'msgid_plural "x"\nmsgstr ', 5, "not a catalog"),
+    ("conflict", "msgid ", "<<<<<<< ours\nmsgid ", 4, "not a catalog"),
+    ("conflict in a message", "msgstr ", "=======\nmsgstr ", 5, "not a catalog"),
+    ("two translations", "msgstr ", 'msgstr "x"\nmsgstr ', 6, "msgstr twice in a row"),
+    ("no translation", "msgid ", 'msgid "x"\nmsgid ', 5, "msgid twice in a row"),
+    ("message twice", "msgid ", f"{MESSAGE}\nmsgid ", 8, "the same msgid as that of line 5"),
+    ("byte order mark", None, "\ufeff", 1, "'\\ufeff' ZERO WIDTH NO-BREAK SPACE"),
+    ("other end of line", "msgid ", "\r\nmsgid ", 4, "'\\r'"),
+    ("not UTF-8", "输出", b"\xca\xe4", 5, "not UTF-8"),
+    ("invisible", "输出", "输\u200b出", 5, "'\\u200b' ZERO WIDTH SPACE"),
+    ("not decoded", "输出", "输\ufffd出", 5, "'\\ufffd' REPLACEMENT CHARACTER"),
+    ("bidirectional", "msgid ", "# \u202e\nmsgid ", 4, "'\\u202e' RIGHT-TO-LEFT OVERRIDE"),
+    ("private use", "输出", "输\ue000出", 5, "'\\ue000'"),
+    ("Cyrillic in Latin", "输出", "b\u0430tch 输出", 5, "'\\u0430' CYRILLIC SMALL LETTER A"),
+    ("Greek in Latin", "输出", "\u039fptax 输出", 5, "'\\u039f' GREEK CAPITAL LETTER OMICRON"),
+    ("radical, not a word", "出", "\u2f25", 5, "'\\u2f25' KANGXI RADICAL WOMAN"),
+    ("full-width Latin", "输出", "\uff21 输出", 5, "'\\uff21' FULLWIDTH LATIN CAPITAL LETTER A"),
+    ("full-width tick", "输出", "｀输出｀", 5, "'\\uff40' FULLWIDTH GRAVE ACCENT"),
+    ("no-break space", "输出", "输\xa0出", 5, "'\\xa0' NO-BREAK SPACE"),
+    ("line separator", "输出", "输\u2028出", 5, "'\\u2028' LINE SEPARATOR"),
 ]  # fmt: skip
 
 
@@ -154,13 +203,34 @@ def test_obsolete(tmp_path):
     assert problem.message == "Gone"
 
 
-@pytest.mark.parametrize("text", ["<<<<<<< ours\n", "open\n"])
-def test_not_a_catalog(tmp_path, text):
+@pytest.mark.parametrize(
+    ("old", "new", "line", "says"), [pytest.param(*d[1:], id=d[0]) for d in UNREADABLE]
+)
+def test_what_is_no_catalog_is_named_by_file_and_line(tmp_path, old, new, line, says):
+    catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/page.po"
+    catalog.parent.mkdir(parents=True)
+    header = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
+    old, new = (text if isinstance(text, bytes) else (text or "").encode() for text in (old, new))
+    message = MESSAGE.encode()
+    whole = header + message.replace(old, new) if old else new + header + message
+    catalog.write_bytes(whole)
+    problem = check_catalog(catalog, False, TERMS)[0]
+    assert (problem.file, problem.line) == (catalog, line)
+    assert says in problem.what
+    # neither of the other readers dies of it
+    assert check_current(tmp_path, tmp_path / "locale", tmp_path / "scratch") == []
+    with pytest.raises(SystemExit, match=r"page\.po"):
+        update_catalogs(tmp_path, tmp_path / "locale")
+
+
+def test_a_look_at_another_order(tmp_path):
     file = tmp_path / "page.po"
-    file.write_text(text)
+    english, mark = "First `init`, then `apply`.", "# order: read"
+    write(file, {english: "`apply` 在 `init` 之后。"}, flags=mark)
+    assert check_catalog(file, False, TERMS) == []
+    write(file, {english: "先 `init`，后 `apply`。"}, flags=mark)
     (problem,) = check_catalog(file, False, TERMS)
-    assert problem.what.startswith("not a catalog: ")
-    assert problem.line == 1
+    assert problem.what == "the mark `order: read` is not needed"
 
 
 def test_an_exemption_from_the_glossary(tmp_path):

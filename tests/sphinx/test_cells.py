@@ -1,7 +1,19 @@
 """Comments and docstrings of cells: found, translated, and the code proven equal."""
 
+from types import SimpleNamespace
+
 import pytest
-from cells import CellError, find_prose, rewrite, skeleton
+from cells import (
+    CellError,
+    CellProse,
+    ExtractCells,
+    TranslateCells,
+    find_prose,
+    rewrite,
+    skeleton,
+)
+from docutils import nodes
+from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +66,7 @@ def test_rewrite():
     ("text", "says"),
     [
         ("两行\n的注释", "more than one line"),
+        ("两行\u2028的注释", "more than one line"),
         ('文档""" + exit() + """', "changes the code|not plain Python"),
         ('没有结束"""', "not plain Python|changes the code"),
     ],
@@ -67,6 +80,53 @@ def test_a_translation_that_changes_the_code_is_refused(text, says):
 def test_a_cell_that_is_not_python_is_refused():
     with pytest.raises(CellError, match="not plain Python"):
         find_prose("%matplotlib inline\n")
+
+
+def test_a_cell_with_lines_that_python_does_not_see_is_refused():
+    with pytest.raises(CellError, match="that Python does not see"):
+        find_prose("x = 1  # one\u2028two\n")
+
+
+CATALOG = """msgid ""
+msgstr "Content-Type: text/plain; charset=utf-8\\n"
+
+msgid "Count once."
+msgstr "计数一次。"
+
+msgid "Counts its calls."
+msgstr "统计\\n调用次数。"
+"""
+
+
+@pytest.fixture
+def page(tmp_path):
+    """A page with one cell, and its catalog."""
+    catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/page.po"
+    catalog.parent.mkdir(parents=True)
+    catalog.write_text(CATALOG, encoding="utf-8")
+    document = new_document("page.md")
+    config = SimpleNamespace(locale_dirs=["locale"], language="zh_CN")
+    document.settings.env = SimpleNamespace(srcdir=str(tmp_path), config=config, docname="page")
+    block = nodes.literal_block(CODE, CODE)
+    block.source, block.line = "page.md", 12
+    document += nodes.container("", block, nb_element="cell_code_source")
+    return document
+
+
+def test_a_translation_that_is_refused_is_named_by_the_line_of_its_catalog(page):
+    ExtractCells(page).apply()
+    first, second, *_ = page.findall(CellProse)
+    second.apply_translated_message("", "计数一次。")
+    first.apply_translated_message("", "统计\n调用次数。")
+    with pytest.raises(CellError, match=r"LC_MESSAGES/page\.po:7: .* more than one line"):
+        TranslateCells(page).apply()
+
+
+def test_a_cell_that_is_refused_is_named_by_its_line(page):
+    [block] = page.findall(nodes.literal_block)
+    block[:] = [nodes.Text("%matplotlib inline")]
+    with pytest.raises(CellError, match=r"page\.md:12: a cell is not plain Python"):
+        ExtractCells(page).apply()
 
 
 @pytest.mark.parametrize(

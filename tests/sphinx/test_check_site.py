@@ -1,30 +1,65 @@
 """The checks of the built site, each shown a site with one defect."""
 
 import pytest
-from check_site import check_site, check_styles
+from check_site import Page, check_site, check_styles
 
+PARAGRAPH = '<p>{title} <img src="plot.png" alt="x" /><em>{of}</em> of <code>x</code></p>'
 PAGE = """<!DOCTYPE html>
 <html lang="{lang}"><head><link rel="stylesheet" href="style.css"></head><body>
 <h1 id="title">{title}</h1><a href="#title">{title}</a><a href="https://jax.example/">JAX</a>
-<article><p>{title} of a page</p></article>
+<article>PARAGRAPH
+<table><tr><th>{head}</th></tr></table><svg><path d="M0 0" /></svg>
+<details><summary><span>{title}</span></summary><ul><li>{item}</li></ul></details></article>
 <img src="plot.png" alt="{title}">
-<div class="cell_input docutils"><pre>x = 1  # {title}</pre></div>
+<div class="cell_input docutils"><pre>x = 1  # {comment}</pre></div>
 <div class="cell_output docutils"><pre>1</pre><figure><img src="plot.png" alt="{title}">
 <figcaption>{title}</figcaption></figure></div>
-</body></html>"""
+</body></html>""".replace("PARAGRAPH", PARAGRAPH)
+ENGLISH = {
+    "lang": "en",
+    "title": "Title",
+    "of": "many words",
+    "head": "passed",
+    "item": "An item",
+    "comment": "the first",
+}
+CHINESE = {
+    "lang": "zh-CN",
+    "title": "标题",
+    "of": "很多字",
+    "head": "通过",
+    "item": "一项",
+    "comment": "第一个",
+}
 
 
 @pytest.fixture
 def site(tmp_path):
-    for folder, lang, title in [("en", "en", "Title"), ("zh_CN", "zh-CN", "标题")]:
+    for folder, texts in {"en": ENGLISH, "zh_CN": CHINESE}.items():
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / "page.html").write_text(PAGE.format(lang=lang, title=title))
+        (tmp_path / folder / "page.html").write_text(PAGE.format(**texts), encoding="utf-8")
         (tmp_path / folder / "style.css").write_text("body { background: url(x.png) }")
+    lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
+    for name, text in ENGLISH.items():
+        if name != "lang":
+            lines += ["", f'msgid "{text}"', f'msgstr "{CHINESE[name]}"']
+    (tmp_path / "locale/zh_CN/LC_MESSAGES").mkdir(parents=True)
+    (tmp_path / "locale/zh_CN/LC_MESSAGES/page.po").write_text("\n".join(lines), encoding="utf-8")
     return tmp_path
 
 
+def check(site):
+    return check_site(site, site / "locale")
+
+
 def test_a_sound_site_passes(site):
-    assert check_site(site) + check_styles(site) == []
+    assert check(site) + check_styles(site) == []
+
+
+def test_each_piece_of_prose_is_read(site):
+    linked, paragraph = "TitleJAX", "Title many words of"  # then its image
+    in_order = [linked, "Title", paragraph, "x", "passed", "Title", "An item", *["Title"] * 3]
+    assert Page(site / "en/page.html").prose == in_order
 
 
 @pytest.mark.parametrize(
@@ -41,20 +76,29 @@ def test_a_sound_site_passes(site):
         ('src="plot.png" alt="标题">\n<div', 'src="plot.png">\n<div', "no alt text: plot.png"),
         ('href="#title"', 'href="#nowhere"', "dead anchor: #nowhere"),
         ('href="#title"', 'href="gone.html"', "dead link: gone.html"),
-        ("<p>标题 of", "<p>Title of", "English on the Chinese page: 'Title of a page'"),
+        (PARAGRAPH.format(**CHINESE), PARAGRAPH.format(**ENGLISH), "'Title many words of'"),
+        ("很多字", "many words", "page.po:7: not shown on"),
+        ("一项", "An item", "English on the Chinese page: 'An item'"),
+        ("通过", "passed", "English on the Chinese page: 'passed'"),
+        ('alt="标题">', 'alt="A title">', "English on the Chinese page: 'A title'"),
+        ("<summary><span>标题", "<summary><span>Title", "English on the Chinese page: 'Title'"),
+        ("第一个", "the first", "page.po:16: not shown on"),
+        ("<li>一项</li>", "<li>一项</li><li>二</li>", "pieces of prose, and"),
+        ("</code></p>", "</code>", "</article> ends <p>"),
+        ("</ul>", "</ul></ul>", "</ul> ends <details>"),
     ],
 )
 def test_a_defect_of_a_page_is_named(site, old, new, says):
     page = site / "zh_CN/page.html"
-    assert old in page.read_text()
-    page.write_text(page.read_text().replace(old, new))
-    problems = check_site(site)
-    assert any(says in problem and "page.html" in problem for problem in problems), problems
+    assert old in page.read_text(encoding="utf-8")
+    page.write_text(page.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    problems = check(site)
+    assert any(says in problem and "page" in problem for problem in problems), problems
 
 
 def test_a_page_in_one_language_only(site):
     (site / "en/page.html").rename(site / "en/renamed.html")
-    assert "page.html: in one language only" in check_site(site)
+    assert "page.html: in one language only" in check(site)
 
 
 def test_a_style_that_loads_from_outside(site):

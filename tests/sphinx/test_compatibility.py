@@ -5,7 +5,9 @@ from types import SimpleNamespace
 
 import compatibility
 import pytest
+from docutils.utils import new_document
 from measured_tree import tree_hash
+from sphinx.util.nodes import extract_messages
 
 ROW = {
     "python": "3.13.0",
@@ -25,6 +27,20 @@ def test_a_row_has_the_versions_of_a_set_and_what_its_tests_came_to():
     counts = {"passed": "7", "failed": "0", "skipped": "3", "s": "13"}
     versions = {"jax": "0.12.0.1", "Python": "3.13.0", "optax": "0.2.8"}
     assert shown.items() >= {**versions, **counts}.items()
+
+
+def test_the_heads_that_are_words_are_extracted_and_the_names_are_not(monkeypatch, tmp_path):
+    monkeypatch.setattr(compatibility, "MEASURED", tmp_path / "compat.json")
+    measured = {"version": "0.1.0", "tree": None, "sets": {"0.12": ROW | {"date": "2026-11-21"}}}
+    (tmp_path / "compat.json").write_text(json.dumps(measured))
+    directive = compatibility.Compatibility.__new__(compatibility.Compatibility)
+    directive.arguments, directive.lineno = ["sets"], 1
+    env = SimpleNamespace(note_dependency=lambda file: None)
+    directive.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
+    directive.state_machine = SimpleNamespace(get_source_and_line=lambda line: ("page.md", line))
+    document = new_document("page.md")
+    document += directive.run()
+    assert [text for _, text in extract_messages(document)] == ["passed", "failed", "skipped"]
 
 
 NOW, OTHER = tree_hash(), "0123456789abcdef"
