@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from catalog_files import Problem
+from lesson_pages import course
 from markup import EDGE, markup
 from terms import Term, terms_in
 
@@ -86,7 +87,7 @@ def _missing_glosses(entries: list[Entry], docs: Path, glossary: list[Term]) -> 
     by_page: dict[str, list[Entry]] = {}
     for entry in entries:
         by_page.setdefault(entry.page, []).append(entry)
-    for page in lessons(docs):
+    for page in course(docs):
         for entry in by_page.get(page, []):
             if entry.english[-1] not in ".:?!":
                 continue
@@ -112,18 +113,3 @@ def _idle_rows(entries: list[Entry], file: Path, glossary: list[Term]) -> Iterat
     rows = file.read_text(encoding="utf-8").split("\n")
     for line in sorted(idle):
         yield Problem(file, line, "no message has this term", rows[line - 1])
-
-
-def lessons(docs: Path) -> list[str]:
-    """Return the names of the lessons, in the order of the toctrees."""
-    found = []
-    for part in _toctree(docs / "index.md"):
-        if "```{lessons}" in (docs / f"{part}.md").read_text(encoding="utf-8"):
-            found += [f"{Path(part).parent}/{name}" for name in _toctree(docs / f"{part}.md")]
-    return found
-
-
-def _toctree(page: Path) -> list[str]:
-    blocks = re.findall(r"```{toctree}\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    lines = [line for line in "".join(blocks).splitlines() if line and not line.startswith(":")]
-    return [re.sub(r"^.*<(.*)>$", r"\1", line) for line in lines]

@@ -13,7 +13,7 @@ _MEASURED = (
     Exemption(_THINKING, r"^wait=False +[\d.]+ ms$", "a time in milliseconds", measured=True),
     Exemption(_THINKING, r"^\d+( \d+){7}$", "the times of eight calls", measured=True),
     Exemption(_STEPS, r"\bfloat +\d+ µs +loop +\d+ µs", "a time in microseconds", measured=True),
-    Exemption(_STEPS, r"^\{1: '\d+ µs'", "a time in microseconds", measured=True),
+    Exemption(_STEPS, r"^steps per call +\d+ +\d+ µs$", "a time in microseconds", measured=True),
     Exemption(
         _STEPS, r"^(un)?rolled .* s$", "a time in seconds, and the size of a jaxpr", measured=True
     ),
@@ -59,18 +59,12 @@ _WORDS = (
         "how an error of scan begins",
         jax="<0.5",
     ),
-    Exemption(
-        "update/pmapped_update",
-        r"^\d (slice\(|\d \()",
-        "how pmap cuts arrays into shards, before it was built on shard_map",
-        jax="<0.8",
-    ),
 )
 
 # what a version of JAX, XLA or Haiku does otherwise
 _DEEDS = (
     Exemption(
-        "pure/transformations",
+        "update/devices",
         r"^shard_map (True|False)$",
         "pmap is built on shard_map since JAX 0.8: the page says so",
         jax="<0.8",
@@ -83,7 +77,7 @@ _DEEDS = (
     ),
     Exemption(
         "haiku/jax_inside_haiku",
-        r"^0 \d$",
+        r"^carried: jax\.lax\.scan 0, hk\.scan \d$",
         "how many arrays Haiku's scan carries is Haiku's own affair; the page asserts two or more",
         jax="<0.7",
     ),
