@@ -20,7 +20,8 @@ def count_by_fori_loop():
 counting = hs.pure_pair(count_by_fori_loop)
 _, counter_state = counting.init(None)
 last, after = counting.apply({}, counter_state, None)
-assert last.shape == () and after["counter"]["count"] == last
+assert last.shape == ()
+assert after["counter"]["count"] == last
 says(f"only the last count, {last}")
 # %% 3
 batches = jax.random.normal(jax.random.key(3), (4, 8, 3))
