@@ -9,6 +9,8 @@ with_copy = three_calls()
 rerun("def transform_with_state(f):", {"Frame(params, copy,": "Frame(params, state,"})
 without_copy = three_calls()
 says(f"With the copy it returns {with_copy}; without it, {without_copy},")
+
+
 # %% 2
 def transform(f):
     pair = transform_with_state(f)
@@ -26,6 +28,8 @@ x = jnp.arange(6.0).reshape(2, 3)
 stateless = transform(line(ours))
 low, high = stateless.apply(stateless.init(None, x), None, x)
 says(f"the output is {low:.0f} and {high:.0f}.")
+
+
 # %% 3
 def fails():
     set_state("count", 7)
@@ -58,6 +62,8 @@ without_finally = failed_run()
 says(f"`len(frames)` is {without_finally} instead of {with_finally}.")
 says(f"returns {get_state('count')} instead of raising an `{found}`.")
 frames.clear()
+
+
 # %% 4
 def difference(lib):
     def f():
