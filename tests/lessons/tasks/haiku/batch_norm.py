@@ -1,0 +1,34 @@
+# %% 1
+rerun("def normalize(x, is_training):", {"decay_rate=0.9": "decay_rate=0.0"})
+rerun("def train(state, x):")
+last = draw_batch()
+_, state = train(state, last)
+running_mean = state["batch_norm/~/mean_ema"]["average"]
+assert abs(running_mean - last.mean()).max() < 1e-5
+says("differ by less than 1e-5")
+
+
+# %% 2
+def normalize_locally(x, is_training):
+    norm = hs.BatchNorm(create_scale=True, create_offset=True, decay_rate=0.9)
+    return norm(x, is_training, test_local_stats=True)
+
+
+local_pair = hk.transform_with_state(normalize_locally)
+trained, after_training = pair.apply(params, state, None, x, is_training=True)
+evaluated, after_evaluation = local_pair.apply(params, state, None, x, is_training=False)
+assert (trained == evaluated).all()
+counters = [
+    new_state["batch_norm/~/mean_ema"]["counter"]
+    for new_state in (after_training, after_evaluation)
+]
+says("its counter says {}, that of evaluation {}".format(*counters))
+# %% 3
+distinct = [
+    len(jnp.unique(jnp.asarray(noise + mean, jnp.bfloat16))) for mean in [100, 1_000, 10_000]
+]
+says(
+    "At a mean of 100 there are {} left, at 1000 there are {}, and at 10,000 only {}.".format(
+        *distinct
+    )
+)
