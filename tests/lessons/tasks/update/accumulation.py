@@ -5,11 +5,17 @@ says(f"{ratios[-1]:.0f}, and so is")
 # %% 2
 once = ratios
 counters = []
+
+
+def count_of(state):
+    return int(state["batch_norm/~/var_ema"]["counter"])
+
+
 rerun(
     "counts = np.array",
     {
         '"once"': '"each"',
-        "    ratios.append(": '    counters.append(int(state["batch_norm/~/var_ema"]["counter"]))\n    ratios.append(',
+        "    ratios.append(": "    counters.append(count_of(state))\n    ratios.append(",
     },
 )
 assert np.allclose(ratios, once, atol=0.02)

@@ -2,10 +2,7 @@
 rerun("def average_of_ones", {"dtype(0.99)": "dtype(0.9)"})
 says(f"{average_of_ones(jnp.bfloat16):.4f}")
 # %% 2
-rerun(
-    "jmp.DynamicLossScale",
-    {"jmp.DynamicLossScale(jnp.float32(2.0**24), period=8)": "jmp.StaticLossScale(jnp.float32(2.0**24))"},
-)
+rerun("jmp.DynamicLossScale", {"jmp.Dynamic": "jmp.Static", ", period=8)": ")"})
 says(f"`steps {train_state.step} taken {sum(taken)} counter {counter}`")
 # %% 3
 left = {}
