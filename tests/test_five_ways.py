@@ -1,5 +1,6 @@
-"""The functions of lesson 23, taken from its page, on params and states that it does not show."""
+"""Functions of the lessons on five ways and on NNX, on params and states that they do not show."""
 
+import contextlib
 import copy
 import warnings
 
@@ -29,16 +30,30 @@ SHAPES = {
 CLOSE = 2.0**-18
 
 
-@pytest.fixture(scope="module")
-def page():
-    # Flax, Equinox and the page itself mix dtypes and ranks, as users do
+@contextlib.contextmanager
+def as_users_do():
+    # Flax, Equinox and the pages themselves mix dtypes and ranks
     with (
         jax.numpy_dtype_promotion("standard"),
         jax.numpy_rank_promotion("allow"),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")  # what other libraries deprecate in each other
-        yield run("beyond/five_ways")
+        yield
+
+
+@pytest.fixture(scope="module")
+def page():
+    """The lesson that moves a checkpoint to NNX."""
+    with as_users_do():
+        yield run("beyond/moving_to_nnx")
+
+
+@pytest.fixture(scope="module")
+def ways():
+    """The lesson that writes one model with a BatchNorm in five ways."""
+    with as_users_do():
+        yield run("beyond/five_ways_batch_norm")
 
 
 def any_bits(seed, counter):
@@ -94,28 +109,28 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 def test_the_cells_are_all_found():
-    text = "\n".join(cells("beyond/five_ways"))
+    text = "\n".join(cells("beyond/moving_to_nnx"))
     assert "mystnb" not in text
     assert text.count("def haiku_to_nnx") == text.count("def nnx_to_haiku") == 1
 
 
-def test_the_judge_against_finite_differences(page):
-    batches, step = page.batches[:1], 1e-6
-    found = page.judge(page.start, batches)["grads"]
+def test_the_judge_against_finite_differences(ways):
+    batches, step = ways.batches[:1], 1e-6
+    found = ways.judge(ways.start, batches)["grads"]
     for name, grad in found.items():
         for index in np.ndindex(grad.shape):
             losses = []
             for sign in (1, -1):
-                moved = {key: np.array(leaf, np.float64) for key, leaf in page.start.items()}
+                moved = {key: np.array(leaf, np.float64) for key, leaf in ways.start.items()}
                 moved[name][index] += sign * step
-                losses.append(page.judge(moved, batches)["losses"][0])
+                losses.append(ways.judge(moved, batches)["losses"][0])
             # central differences are off by step² and by float64's rounding over step
             assert abs((losses[0] - losses[1]) / (2 * step) - grad[index]) < 1e-8
 
 
-def test_every_way_is_on_the_page(page):
-    ways = {"numpy", "plain", "haiku", "nnx", "equinox"}
-    assert set(page.results) == ways | ({"refs"} if page.new_ref is not None else set())
+def test_every_way_is_on_the_page(ways):
+    expected = {"numpy", "plain", "haiku", "nnx", "equinox"}
+    assert set(ways.results) == expected | ({"refs"} if ways.new_ref is not None else set())
 
 
 @settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -148,8 +163,8 @@ def test_training_goes_on_alike_after_a_move(page, counter):
     model = page.haiku_to_nnx(params, state, page.NNXModel())
     params, state = page.nnx_to_haiku(model)
     for batch in page.batches[:5]:
-        params, state, expected, _ = page.haiku_step(params, state, batch)
-        loss, _ = page.nnx_step(model, batch)
+        params, state, expected = page.haiku_step(params, state, batch)
+        loss = page.nnx_step(model, batch)
         assert_close(loss, expected)
     for one, other in zip(
         *map(jax.tree.leaves, (page.nnx_to_haiku(model), (params, state))), strict=True
@@ -202,26 +217,26 @@ def test_a_leaf_of_another_size_is_an_error(page):
 
 @settings(max_examples=10, deadline=None, derandomize=True, database=None)
 @given(seed=SEEDS, counter=st.integers(1, 10_000))
-def test_haiku_to_equinox(page, seed, counter):
-    params, state = trained(page, seed, counter)
-    model, moved = page.haiku_to_equinox(params, state)
-    assert bits(page.from_equinox(model)) == bits(page.from_haiku(params))
+def test_haiku_to_equinox(ways, seed, counter):
+    params, state = trained(ways, seed, counter)
+    model, moved = ways.haiku_to_equinox(params, state)
+    assert bits(ways.from_equinox(model)) == bits(ways.from_haiku(params))
     statistics = moved.get(model.norm.statistics)
-    assert bits(statistics) == bits(page.from_haiku_state(state))
-    for average, path in zip(page.averages(statistics), state, strict=True):
+    assert bits(statistics) == bits(ways.from_haiku_state(state))
+    for average, path in zip(ways.averages(statistics), state, strict=True):
         assert_close(average, state[path]["average"][0])
     x = np.random.default_rng(seed).normal(size=(5, 4)).astype(np.float32)
-    expected, _ = page.pair.apply(params, state, None, x, False)
+    expected, _ = ways.pair.apply(params, state, None, x, False)
     assert_close(model(x, moved, False)[0], expected)
 
 
 @pytest.mark.skipif(not HAS_MODES, reason="this Equinox has no mode that keeps a counter")
 @pytest.mark.parametrize("counter", [1, 20, 5000])
-def test_a_haiku_state_in_the_layer_of_equinox(page, counter):
-    _, state = trained(page, counter, counter)
-    leaves = page.from_haiku_state(state)
+def test_a_haiku_state_in_the_layer_of_equinox(ways, counter):
+    _, state = trained(ways, counter, counter)
+    leaves = ways.from_haiku_state(state)
     make_norm = eqx.nn.make_with_state(eqx.nn.BatchNorm)
-    layer, moved = make_norm(3, "rows", momentum=page.DECAY, mode="batch")
+    layer, moved = make_norm(3, "rows", momentum=ways.DECAY, mode="batch")
     count = jnp.asarray(int(leaves["count"]))  # weakly typed, as Equinox wants it
     moved = moved.set(layer.batch_counter, count)
     moved = moved.set(layer.batch_state_index, (leaves["mean"], leaves["var"]))
@@ -229,7 +244,7 @@ def test_a_haiku_state_in_the_layer_of_equinox(page, counter):
     over = {"axis_name": "rows", "in_axes": (0, None), "out_axes": (0, None)}
     found, _ = jax.vmap(eqx.nn.inference_mode(layer), **over)(h, moved)
     mean, var = (np.float64(state[path]["average"]) for path in state)
-    assert_close(found, (h - mean) / np.sqrt(var + page.EPS))
+    assert_close(found, (h - mean) / np.sqrt(var + ways.EPS))
 
 
 @pytest.mark.parametrize("steps", [1, 5, 40])

@@ -1,0 +1,15 @@
+# %% 1
+rerun("def average_of_ones", {"dtype(0.99)": "dtype(0.9)"})
+says(f"{average_of_ones(jnp.bfloat16):.4f}")
+# %% 2
+rerun("jmp.DynamicLossScale", {"jmp.Dynamic": "jmp.Static", ", period=8)": ")"})
+says(f"`steps {train_state.step} taken {sum(taken)} counter {counter}`")
+# %% 3
+left = {}
+for dtype in (jnp.float32, jnp.bfloat16):
+    value = dtype(1)
+    for _ in range(1000):
+        value = value - dtype(0.001)
+    left[dtype] = float(value)
+assert abs(left[jnp.float32]) < 0.0001
+says("within 0.0001", f"still {left[jnp.bfloat16]:.0f}")
