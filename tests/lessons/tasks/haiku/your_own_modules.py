@@ -31,7 +31,8 @@ rerun(
         ),
     },
 )
-assert list(params) == before and same(record, expected)
+assert list(params) == before
+assert same(record, expected)
 says(f"there are still {len(params)} paths")
 # %% 3
 rerun("def entered(method):", {"                names=collections.Counter(),\n": ""})
