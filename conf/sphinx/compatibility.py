@@ -1,7 +1,6 @@
 """Draws what the matrix has measured: sets of versions, features, lessons, each against JAX."""
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from course import link_to
 from docutils import nodes
+from lesson_pages import course
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -74,15 +74,11 @@ class Compatibility(SphinxDirective):
         """One row per lesson, one column per set on which the lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
         yield [text(""), *map(text, run)]
-        for lesson in sorted(next(iter(run.values())), key=self.number):
+        measured = next(iter(run.values()))
+        # those of the measured tree that this site has, in the order of the course
+        for lesson in (name for name in course(Path(self.env.srcdir)) if name in measured):
             results = [each[lesson] for each in run.values()]
             yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
-
-    def number(self, docname: str) -> int:
-        """Return the number in the title of a lesson."""
-        page = Path(self.env.doc2path(docname)).read_text(encoding="utf-8")
-        found = re.search(r"^# Lesson (\d+):", page, re.MULTILINE)
-        return int(found[1]) if found else 0
 
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a warning of the imports, or one that says that there is none."""

@@ -11,6 +11,8 @@ outputs, after = counting.apply({}, counter_state, None)
 assert outputs.tolist() == list(range(1, 8))
 says(f"The outputs are {outputs[0]} to {outputs[-1]}")
 says(f"the count is {after['counter']['count']}")
+
+
 # %% 2
 def count_by_fori_loop():
     counter = hs.Counter()

@@ -7,6 +7,8 @@ assert abs(drawn.mean(axis=0) - 1).max() < 0.03
 assert abs(drawn.std(axis=0) - 0.5).max() < 0.03
 assert np.sqrt(0.2 / 0.8) == 0.5
 says("a mean of about 1", "a standard deviation of about 0.5")
+
+
 # %% 2
 def drop_in_a_row(x, same):
     key = hk.next_rng_key()
@@ -22,6 +24,8 @@ for same, share, mean in [(False, 1 / 4, 1), (True, 1 / 2, 2)]:
     assert abs(output.mean() - mean) < 0.08
     says(f"the mean is about {mean}")
 says("a quarter of the units survive, each with the value 4", "about half of them survive")
+
+
 # %% 3
 def one_layer(x):
     return hk.Linear(4, name="last")(x)

@@ -1,5 +1,8 @@
 # %% 1
-rerun("by_lax = lax.conv_general_dilated", {"jnp.array([1.0, 2.0, 1.0])": "jnp.array([1.0, 2.0, 3.0])"})
+rerun(
+    "by_lax = lax.conv_general_dilated",
+    {"jnp.array([1.0, 2.0, 1.0])": "jnp.array([1.0, 2.0, 3.0])"},
+)
 by_np = np.convolve(signal, [1, 2, 3])
 begin = [", ".join(f"{x:.0f}" for x in numbers[:3]) for numbers in (by_lax, by_np)]
 says(f"One begins with {begin[0]}, the other with {begin[1]}")
@@ -22,6 +25,8 @@ scaled = jax.jit(scale)
 results = [scaled(10.0, factor) for factor in (2.0, 3.0)]
 says("give {:.0f} and {:.0f}".format(*results), "with one trace")
 assert len(count) == 1
+
+
 # %% 4
 def clip(x):
     return x.at[x < 0].set(0)

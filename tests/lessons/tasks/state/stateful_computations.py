@@ -17,6 +17,8 @@ _, state = jax.jit(reset)(state)
 for _ in range(2):
     _, state = jax.jit(count)(state)
 says(f"`n` {state.n}", f"`resets` {state.resets}")
+
+
 # %% 2
 def ticket(state, amount):
     return state, state + amount

@@ -10,9 +10,13 @@ assert [{block[2:] for block in holders(*layout)} for layout in layouts[-2:]] ==
 ]
 
 # %% 2
-rerun("def port(update)", {"def port(update)": "row = hs.data_mesh(devices[:2])\n\n\ndef port(update)"})
+rerun(
+    "def port(update)",
+    {"def port(update)": "row = hs.data_mesh(devices[:2])\n\n\ndef port(update)"},
+)
 rerun("def first_step")
 says(f"`sgd {factors['sgd']:.4f} times as long`")
+
 
 # %% 3
 def third(w, batch, *, axis_name):
