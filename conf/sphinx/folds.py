@@ -6,6 +6,7 @@ A tag of the cell says which it is. What is visible is what the lesson tells.
 from typing import Any
 
 from docutils import nodes
+from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
@@ -19,7 +20,7 @@ FOLDED = {
 
 
 class FoldCells(SphinxTransform):
-    """Fold the cells whose tag says so, as MyST-NB does with its own tags, in both languages."""
+    """Fold the cells whose tag says so, as MyST-NB does with its own tags."""
 
     default_priority = 300
 
@@ -32,7 +33,17 @@ class FoldCells(SphinxTransform):
                     cell["prompt_show"] = cell["prompt_hide"] = _(text)
 
 
+def _open(translator: Any, node: HideCodeCellNode) -> None:
+    text = translator.encode(node["prompt_show"])
+    translator.body.append(f'<details class="fold"><summary>{text}</summary>\n')
+
+
+def _close(translator: Any, node: HideCodeCellNode) -> None:
+    translator.body.append("</details>\n")
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the transform."""
+    """Register the transform, and a fold that says nothing in English, unlike that of MyST-NB."""
+    app.add_node(HideCodeCellNode, override=True, html=(_open, _close))
     app.add_transform(FoldCells)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

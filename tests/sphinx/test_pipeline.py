@@ -126,7 +126,7 @@ def test_chinese_is_built_from_the_outputs_of_english(project, english):
 
 
 def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
-    fold = re.compile(r'<details class="admonition hide above-input">.*?</details>', re.DOTALL)
+    fold = re.compile(r'<details class="fold">.*?</details>', re.DOTALL)
     chinese = Page(build(project, "html", "zh_CN") / "index.html")
     for page, text in ((english, "Show the checks of this page"), (chinese, "展开检查")):
         [folded] = fold.findall(page.file.read_text(encoding="utf-8"))
