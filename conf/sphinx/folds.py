@@ -14,7 +14,7 @@ from sphinx.transforms import SphinxTransform
 # tag: what of the cell is folded, and the text that unfolds it
 FOLDED = {
     "plot": ("input", "Show the code of this figure"),
-    "check": ("all", "Show the checks of this page's figures"),
+    "check": ("all", "Show the checks of these numbers"),
     "solution": ("all", "Show the solution"),
 }
 

@@ -4,7 +4,8 @@
 where the page's cells have run, without those that draw its figures and check its numbers, and
 may call two functions:
 
-- ``rerun(fragment, {old: new})`` runs the one cell that contains the fragment again, as edited.
+- ``rerun(fragment, {old: new})`` runs the one cell that contains the fragment again, as edited,
+  and returns what it prints.
 - ``says(text)`` fails unless the task's statement on the page says this.
 """
 
@@ -33,7 +34,7 @@ def do_tasks(
     page, codes = docs / f"{name}.md", cells(name, docs, without=("plot", "check"))
     os.chdir(page.parent)
     for number, code in enumerate(codes):
-        if failure := _run(shell, code):
+        if failure := _run(shell, code)[0]:
             return dict.fromkeys(tasks(page), f"without its checks, cell {number}: {failure}")
     before = dict(shell.user_ns)
     file = solutions / f"{name}.py"
@@ -43,32 +44,34 @@ def do_tasks(
     for number, statement in tasks(page).items():
         shell.user_ns.update(rerun=_Rerun(shell, codes), says=_Says(statement))
         code = solved.pop(number, "raise NotImplementedError('no solution')")
-        results[number] = _run(shell, code)
+        results[number], _printed = _run(shell, code)
         for added in shell.user_ns.keys() - before.keys():
             del shell.user_ns[added]
         shell.user_ns.update(before)
     return results | {number: "the page has no such task" for number in solved}
 
 
-def _run(shell: Any, code: str) -> str | None:
+def _run(shell: Any, code: str) -> tuple[str | None, str]:
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
         result = shell.run_cell(code, store_history=True)
     error = result.error_before_exec or result.error_in_exec
-    return None if error is None else f"{type(error).__name__}: {error}"
+    failure = None if error is None else f"{type(error).__name__}: {error}"
+    return failure, out.getvalue()
 
 
 class _Rerun:
     def __init__(self, shell: Any, codes: list[str]) -> None:
         self.shell, self.codes = shell, codes
 
-    def __call__(self, fragment: str, edits: dict[str, str] | None = None) -> None:
+    def __call__(self, fragment: str, edits: dict[str, str] | None = None) -> str:
         [code] = [code for code in self.codes if fragment in code]
         for old, new in (edits or {}).items():
             assert code.count(old) == 1, f"{old!r} stands {code.count(old)} times in the cell"
             code = code.replace(old, new)
-        failure = _run(self.shell, code)
+        failure, printed = _run(self.shell, code)
         assert failure is None, failure
+        return printed
 
 
 class _Says:

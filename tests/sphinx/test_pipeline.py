@@ -66,7 +66,7 @@ Text.
 
 CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
 OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Before": "之前", "Text.": "文字。"}
-SPHINX_CHINESE = {"Show the checks of this page's figures": "展开检查"}
+SPHINX_CHINESE = {"Show the checks of these numbers": "展开检查"}
 
 
 def build(root: Path, builder: str, language: str) -> Path:
@@ -128,7 +128,7 @@ def test_chinese_is_built_from_the_outputs_of_english(project, english):
 def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
     fold = re.compile(r'<details class="fold">.*?</details>', re.DOTALL)
     chinese = Page(build(project, "html", "zh_CN") / "index.html")
-    for page, text in ((english, "Show the checks of this page"), (chinese, "展开检查")):
+    for page, text in ((english, "Show the checks of these numbers"), (chinese, "展开检查")):
         [folded] = fold.findall(page.file.read_text(encoding="utf-8"))
         assert text in folded
         assert "assert" in folded

@@ -1,10 +1,6 @@
 # %% 1
-import contextlib
-import io
-
-with contextlib.redirect_stdout(io.StringIO()) as shown:
-    rerun("class EquinoxCounter", {"output, state = fast_module": "output, _ = fast_module"})
-says(f"prints {shown.getvalue().strip()}, without")
+shown = rerun("class EquinoxCounter", {"output, state = fast_module": "output, _ = fast_module"})
+says(f"prints {shown.strip()}, without")
 # %% 2
 states = jax.tree.map(lambda leaf: jnp.array([0, 10, 20]), pair.init(None)[1])
 outputs, _ = jax.vmap(pair.apply, in_axes=(None, 0, None))({}, states, None)
