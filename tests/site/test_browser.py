@@ -171,9 +171,12 @@ def test_under_a_sub_path(open_page, server):
     assert [r for r in page.requests if not r.startswith((server, "data:"))] == []
 
 
-def test_answers_are_folded_and_open_without_scripts(open_page):
+@pytest.mark.parametrize(
+    ("fold", "content"), [("details.sd-dropdown", ".sd-summary-content"), ("details.fold", "pre")]
+)
+def test_answers_and_checks_are_folded_and_open_without_scripts(open_page, fold, content):
     page = open_page(url("en"), java_script_enabled=False)
-    answer = page.locator("details").first
-    assert not answer.locator(".sd-card-body, .sd-summary-content").first.is_visible()
-    answer.locator("summary").click()
-    assert answer.locator(".sd-card-body, .sd-summary-content").first.is_visible()
+    folded = page.locator(fold).first
+    assert not folded.locator(content).first.is_visible()
+    folded.locator("summary").click()
+    assert folded.locator(content).first.is_visible()
