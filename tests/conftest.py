@@ -23,6 +23,7 @@ STRICT = {
     "jax_debug_key_reuse": True,
 }
 FLAX_STUB = "haiku.experimental.flax"
+collect_ignore = ["lessons/tasks"]  # each runs on the page of its lesson: tests/lessons/learner.py
 
 for _name, _value in STRICT.items():
     jax.config.update(_name, _value)
