@@ -1,7 +1,7 @@
 # %% 1
 rerun("counts = np.array", {"16, 32]": "16, 32, 64]"})
 assert ratios[-1] == shares[-1] == 0
-says(f"{ratios[-1]:.0f}, and so is")
+says(f"{ratios[-1]:.0f}, as the formula")
 # %% 2
 once = ratios
 counters = []
