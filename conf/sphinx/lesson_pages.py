@@ -12,11 +12,10 @@ from typing import NamedTuple
 WORDS, LINES, TASK = 150, 10, 3  # words and lines of code a minute, minutes a task
 
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_CELL = re.compile(
-    r"^```\{code-cell\}[^\n]*\n(?P<header>---\n.*?^---\n|(?::[^\n]*\n)*)(?P<code>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
-)
-_FOLDED = re.compile(r"\btags: *\[[^]]*\b(plot|check|solution)\b")
+_HEADER = r"((?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?)"
+_CELL = re.compile(rf"^```\{{code-cell\}} ipython3\n{_HEADER}(.*?)^```$", re.M | re.S)
+FOLDED = ("plot", "check", "solution")
+"""The tags of cells that stand folded, and are no part of what a lesson tells."""
 
 
 class Lesson(NamedTuple):
@@ -53,11 +52,22 @@ def course(docs: Path) -> dict[str, Lesson]:
 def minutes(page: Path) -> int:
     """Return the minutes that a lesson takes: words, visible lines of code and tasks, up to 5."""
     text = page.read_text(encoding="utf-8").split("\n---\n", 1)[-1]
-    cells = [cell for cell in _CELL.finditer(text) if not _FOLDED.search(cell["header"])]
-    lines = sum(bool(line.strip()) for cell in cells for line in cell["code"].splitlines())
+    visible = "".join(cells(page, without=FOLDED)).splitlines()
+    lines = sum(bool(line.strip()) for line in visible)
     prose = re.sub(r"\]\([^)]*\)", "]", _CELL.sub("", text))  # a link's address is not read
     words = len(re.findall(r"\w[\w'’.-]*", prose))
     return 5 * math.ceil((words / WORDS + lines / LINES + TASK * len(tasks(page))) / 5)
+
+
+def cells(page: Path, without: tuple[str, ...] = ()) -> list[str]:
+    """Return the code of a page's cells, in order, without those of some tags."""
+    tagged = _CELL.findall(page.read_text(encoding="utf-8"))
+    return [code for header, code in tagged if not {*without} & {*_tags(header)}]
+
+
+def _tags(header: str) -> list[str]:
+    found = re.search(r"\btags: *\[(.*?)\]", header)
+    return re.split(r", *", found[1]) if found else []
 
 
 def tasks(page: Path) -> dict[int, str]:

@@ -6,7 +6,7 @@ import re
 import pytest
 from docutils.nodes import make_id
 from lesson_cells import DOCS, cells
-from lesson_pages import course, minutes, parts, tasks
+from lesson_pages import FOLDED, course, minutes, parts, tasks
 
 import haiku_state as hs
 from haiku_state import errors
@@ -78,7 +78,7 @@ def test_what_plots_is_folded():
     visible = [
         line
         for name in COURSE
-        for code in cells(name, without=("plot", "check", "solution"))
+        for code in cells(name, without=FOLDED)
         for line in code.splitlines()
         if line.strip()
     ]
