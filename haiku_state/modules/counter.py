@@ -23,8 +23,8 @@ class Counter(hk.Module):
       3
 
     References:
-      Haiku's documentation, `State
-      <https://dm-haiku.readthedocs.io/en/latest/api.html#state>`__.
+      Haiku's documentation, `Modules, Parameters and State
+      <https://dm-haiku.readthedocs.io/en/latest/api.html#modules-parameters-and-state>`__.
     """
 
     def __call__(self) -> jax.Array:

@@ -88,7 +88,7 @@ def start_processes(
 
     References:
       JAX's documentation, `Introduction to multi-controller JAX
-      <https://docs.jax.dev/en/latest/multi_process.html>`__.
+      <https://docs.jax.dev/en/latest/501/multiprocess.html>`__.
     """  # noqa: E501
     check_timeout(timeout, "start_processes(timeout={})")
     address, count, index = _identity(coordinator, num_processes, process_id, timeout)

@@ -120,7 +120,7 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
 
     References:
       JAX's documentation, `Introduction to multi-controller JAX
-      <https://docs.jax.dev/en/latest/multi_process.html>`__.
+      <https://docs.jax.dev/en/latest/501/multiprocess.html>`__.
     """
     check_timeout(timeout, "watch_processes(timeout={})")
     index, count = jax.process_index(), jax.process_count()
@@ -161,8 +161,8 @@ def watch_sigterm() -> Iterator[Callable[[int], bool]]:
       saved after 2
 
     References:
-      JAX's documentation, `Preemption handling and fault tolerance
-      <https://docs.jax.dev/en/latest/fault_tolerance.html>`__.
+      JAX's documentation, `Fault Tolerant Distributed JAX
+      <https://docs.jax.dev/en/latest/501/fault-tolerance.html>`__.
     """
     if jax.process_count() > 1:
         yield multihost_utils.reached_preemption_sync_point

@@ -108,7 +108,7 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
 
     References:
       JAX's documentation, `Stateful computations
-      <https://docs.jax.dev/en/latest/stateful-computations.html>`__, a simple worked example.
+      <https://docs.jax.dev/en/latest/101/state.html>`__, a simple worked example.
     """
     if not _is_ordinary(cls):
         raise _not_ordinary(cls)

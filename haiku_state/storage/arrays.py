@@ -43,8 +43,8 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
       {'params': {'linear': {'b': array([0., 0.], dtype=float32)}}, 'state': {}}
 
     References:
-      Haiku's documentation, `How can I save and load parameters?
-      <https://dm-haiku.readthedocs.io/en/latest/index.html>`__.
+      `Haiku issue 18 <https://github.com/google-deepmind/dm-haiku/issues/18>`__, on saving and
+      loading.
     """
     leaves = _flattened({"params": params, "state": state}, "params, state = init(rng, inputs)")
     for path, leaf in leaves.items():

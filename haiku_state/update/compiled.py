@@ -39,8 +39,8 @@ class CompiledUpdate(Generic[T]):
       9.0 2
 
     References:
-      JAX's documentation, `Key concepts
-      <https://docs.jax.dev/en/latest/key-concepts.html>`__, on tracing.
+      JAX's documentation, `How transformations work: tracing
+      <https://docs.jax.dev/en/latest/101/transformations.html#how-transformations-work-tracing>`__.
     """
 
     trace_count: int

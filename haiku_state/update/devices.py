@@ -38,8 +38,8 @@ def use_devices(count: int) -> list[jax.Device]:
       1
 
     References:
-      JAX's documentation, `Sharded computation
-      <https://docs.jax.dev/en/latest/sharded-computation.html>`__, on simulated devices.
+      JAX's documentation, `Distributed arrays and automatic parallelization
+      <https://docs.jax.dev/en/latest/201/sharding.html>`__, on simulated devices.
     """
     before = dict(os.environ)
     request_devices(count, "count", "use_devices({})")

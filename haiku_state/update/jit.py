@@ -34,6 +34,6 @@ def jit_update(update: UpdateFn) -> CompiledUpdate[Any]:
 
     References:
       JAX's documentation, `Buffer donation
-      <https://docs.jax.dev/en/latest/buffer_donation.html>`__.
+      <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__.
     """
     return CompiledUpdate(update, donating_jit)

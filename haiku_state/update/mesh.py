@@ -57,7 +57,7 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
 
     References:
       JAX's documentation, `Distributed arrays and automatic parallelization
-      <https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html>`__.
+      <https://docs.jax.dev/en/latest/201/sharding.html>`__.
     """
     if len({device.process_index for device in mesh.devices.flat}) == jax.process_count() > 1:
         _check_same(train_state)
@@ -154,8 +154,8 @@ def shard_update(update: UpdateFn, mesh: Mesh, axis_name: str | None = None) -> 
       2.5
 
     References:
-      JAX's documentation, `Introduction to parallel programming
-      <https://docs.jax.dev/en/latest/sharded-computation.html>`__; `JAX issue 21232
+      JAX's documentation, `Distributed arrays and automatic parallelization
+      <https://docs.jax.dev/en/latest/201/sharding.html>`__; `JAX issue 21232
       <https://github.com/jax-ml/jax/issues/21232>`__, on random numbers.
     """
     axis = axis_name or mesh.axis_names[0]
@@ -205,7 +205,7 @@ def shard_map_update(
 
     References:
       JAX's documentation, `Manual parallelism with shard_map
-      <https://docs.jax.dev/en/latest/notebooks/shard_map.html>`__.
+      <https://docs.jax.dev/en/latest/201/shard-map.html>`__.
     """
     axis = axis_name or mesh.axis_names[0]
 
@@ -233,9 +233,10 @@ def _expect_auto(mesh: Mesh) -> None:
         wrong=f"{made})",
         right=f"{made}, {auto})",
         why=_(
-            "along explicit axes JAX asks in the loss function itself where each result shall lie"
+            "along Auto axes the compiler decides where each result lies; along explicit axes the "
+            "loss function may have to say it"
         ),
-        more="update/meshes",
+        more="update/explicit_axes",
     )
 
 

@@ -73,7 +73,7 @@ def make_update(
       5.0 1
 
     References:
-      Haiku's documentation, `Training a model
+      Haiku's documentation, `Haiku Basics
       <https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html>`__.
     """
     import optax

@@ -26,7 +26,7 @@ class TrainState(NamedTuple):
       ('params', 'state', 'opt_state', 'rng', 'step')
 
     References:
-      Haiku's documentation, `Training a model
+      Haiku's documentation, `Haiku Basics
       <https://dm-haiku.readthedocs.io/en/latest/notebooks/basics.html>`__.
     """
 

@@ -37,8 +37,8 @@ def vmap_update(update: UpdateFn, *, shared_batch: bool = True) -> CompiledUpdat
       [ 3. 13.]
 
     References:
-      JAX's documentation, `Automatic vectorization
-      <https://docs.jax.dev/en/latest/automatic-vectorization.html>`__.
+      JAX's documentation, `Transformations: grad and vmap
+      <https://docs.jax.dev/en/latest/101/transformations.html>`__.
     """
     members = jax.vmap(update, in_axes=(0, None if shared_batch else 0))
     stacked = "jax.vmap(lambda key: init_train_state(init, optimizer, key, x))(keys)"

@@ -30,5 +30,5 @@ per_step = measure(
     },
     start,
 )
-assert per_step["scan"] < per_step["loop"] / 2
-says("less than half the time of `loop`")
+for name, us in per_step.items():
+    print(f"{name} {us:.0f} µs")
