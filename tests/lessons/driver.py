@@ -1,8 +1,8 @@
 """Runs the lessons, two at a time, each in a process of its own.
 
 The processes are forked from one that has imported what all lessons import, and has not asked JAX
-for its devices: so a lesson may still choose them, as its first cell does, and 21 times the
-seconds of ``import jax`` are saved.
+for its devices: so a lesson may still choose them, as its first cell does, and the seconds of
+``import jax`` are spent once.
 """
 
 import argparse
