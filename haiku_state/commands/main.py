@@ -3,7 +3,6 @@
 ``python -m haiku_state`` is the same.
 """
 
-import argparse
 import io
 import os
 import signal
@@ -14,6 +13,8 @@ from collections.abc import Sequence
 from haiku_state.commands.doctor import command as doctor
 from haiku_state.commands.parser import OneLineParser, discard, say
 from haiku_state.errors import HaikuStateError, LostProcessError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 from haiku_state.errors.versions import matched_versions
 
 
@@ -39,20 +40,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(words: Sequence[str]) -> int:
-    parser = OneLineParser(prog="haiku_state", description="State in JAX, told through Haiku.")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    about = translated(_("State in JAX, told through Haiku."))
+    parser = OneLineParser(prog="haiku_state", description=about)
+    title = translated(_("commands"))
+    commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
     if words[:1] != ["doctor"]:  # the doctor runs where nothing of this can be imported
         with matched_versions():
             from haiku_state.commands.train import command as train
-        train.add_arguments(
-            commands.add_parser(
-                "train",
-                help=train.HELP,
-                description=train.HELP,
-                formatter_class=argparse.ArgumentDefaultsHelpFormatter,
-            )
-        )
-    doctor.add_arguments(commands.add_parser("doctor", help=doctor.HELP, description=doctor.HELP))
+        about = translated(train.HELP)
+        train.add_arguments(commands.add_parser("train", help=about, description=about))
+    about = translated(doctor.HELP)
+    doctor.add_arguments(commands.add_parser("doctor", help=about, description=about))
     options = parser.parse_args(words)
     return int(options.run(options))
 

@@ -3,7 +3,10 @@
 import argparse
 import os
 import sys
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
+
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 
 
 def say(line: str) -> None:
@@ -21,8 +24,26 @@ def discard(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+class _Formatter(argparse.HelpFormatter):
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        prefix = translated(_("usage")) + ": " if prefix is None else prefix
+        super().add_usage(usage, actions, groups, prefix)
+
+
 class OneLineParser(argparse.ArgumentParser):
-    """A parser that answers a bad argument with one line."""
+    """A parser with help in the reader's language, which answers a bad argument with one line."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings, add_help=False, formatter_class=_Formatter)
+        self._group = self.add_argument_group(translated(_("options")))
+        self.add_option("-h", "--help", action="help", text=_("show this help message and exit"))
+
+    def add_option(self, *names: str, text: str, **settings: Any) -> None:
+        """Add an option with a help text that is in the catalog; it names the default."""
+        text, default = translated(text), settings.get("default")
+        if default is not None:
+            text += translated(_(" (default: {default})")).format(default=default)
+        self._group.add_argument(*names, help=text, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Print one line, and exit with code 2."""

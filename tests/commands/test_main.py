@@ -4,6 +4,7 @@ import re
 import socket
 import subprocess
 import sys
+import unicodedata
 from unittest import mock
 
 import numpy as np
@@ -32,6 +33,15 @@ def run(*arguments):
         encoding="utf-8",
         check=False,
     )
+
+
+def helped(words, language, monkeypatch, capsys):
+    """The lines of a help text."""
+    monkeypatch.setenv("HAIKU_STATE_LANG", language)
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([*words, "--help"])
+    return capsys.readouterr().out.splitlines()
 
 
 def score(output):
@@ -82,6 +92,27 @@ def outputs(processes):
 
 
 @pytest.mark.usefixtures("standard_promotion")
+def width(line):
+    return sum(1 + (unicodedata.east_asian_width(letter) in "FW") for letter in line)
+
+
+@pytest.mark.parametrize("words", [[], ["train"], ["doctor"]])
+def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
+    english = helped(words, "en", monkeypatch, capsys)
+    chinese = helped(words, "zh_CN", monkeypatch, capsys)
+    assert english[0].startswith("usage: haiku_state ")
+    assert chinese[0].startswith("用法: haiku_state ")
+    assert max(map(width, english + chinese)) <= 80
+    sentences = [" ".join(re.findall(r"[a-z]+(?: [a-z]+){3,}", line)) for line in chinese]
+    assert not any(sentences)
+
+
+def test_the_help_names_the_defaults(monkeypatch, capsys):
+    for language, default in (("en", "(default: 32)"), ("zh_CN", "（默认 32）")):
+        [line] = [x for x in helped(["train"], language, monkeypatch, capsys) if " B " in x[9:25]]
+        assert line.endswith(default)
+
+
 def test_two_processes_train_together_and_write_once(tmp_path):
     short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
     folder, plot = tmp_path / "run", tmp_path / "curves.png"

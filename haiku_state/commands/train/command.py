@@ -10,13 +10,15 @@ from pathlib import Path
 
 import haiku_state as hs
 from haiku_state.commands.main import explain
+from haiku_state.commands.parser import OneLineParser
 from haiku_state.commands.train.loop import train
 from haiku_state.commands.train.models import TASKS
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
 from haiku_state.commands.train.ways import MANY_PROCESSES, ONE_DEVICE, WAYS
 from haiku_state.errors import MissingExtraError
+from haiku_state.errors.language import deferred as _
 
-HELP = "train a model on real data that comes with scikit-learn"
+HELP = _("train a model on real data that comes with scikit-learn")
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 NEEDED = {"sklearn": "data", "matplotlib": "data", "orbax": "checkpoint"}
 """Libraries, and the extra of this package that each comes with."""
@@ -27,32 +29,32 @@ SAME = (
 """Options that must be the same in all processes."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: OneLineParser) -> None:
     """Tell the parser the arguments of the command, and what runs it."""
-    add = parser.add_argument
+    add = parser.add_option
     positive, not_negative = _whole_number(1), _whole_number(0)
     # fmt: off
     add("--model", choices=sorted(TASKS), default="classifier",
-        help="classifier: digits; regression: diabetes")
-    add("--update", choices=list(WAYS), default="jit", help="how the update step runs")
+        text=_("classifier: digits; regression: diabetes"))
+    add("--update", choices=list(WAYS), default="jit", text=_("how the update step runs"))
     add("--devices", type=positive, default=1, metavar="N",
-        help="devices per process; CPU devices are simulated if the machine has fewer")
-    add("--epochs", type=positive, default=30, metavar="E", help="number of epochs to train")
+        text=_("devices per process; CPU devices are simulated if the machine has fewer"))
+    add("--epochs", type=positive, default=30, metavar="E", text=_("number of epochs to train"))
     add("--batch-size", type=positive, default=32, metavar="B",
-        help="rows per update, over all devices")
+        text=_("rows per update, over all devices"))
     add("--seed", type=_whole_number(0, at_most=2**32 - 1), default=0, metavar="S",
-        help="seed of the data split, the params and the row order")
+        text=_("seed of the data split, the params and the row order"))
     add("--checkpoint-dir", type=_folder, metavar="DIR",
-        help="save checkpoints here, and resume from the newest one")
+        text=_("save checkpoints here, and resume from the newest one"))
     add("--checkpoint-every", type=positive, metavar="K",
-        help="save every K updates as well as after each epoch")
+        text=_("save every K updates as well as after each epoch"))
     add("--coordinator", metavar="HOST:PORT",
-        help="address of process 0, where all processes connect; auto: ask the scheduler")
-    add("--num-processes", type=positive, metavar="N", help="total number of processes")
-    add("--process-id", type=not_negative, metavar="I", help="index of this process, from 0")
+        text=_("address of process 0, where all processes connect; auto: ask the scheduler"))
+    add("--num-processes", type=positive, metavar="N", text=_("total number of processes"))
+    add("--process-id", type=not_negative, metavar="I", text=_("index of this process, from 0"))
     add("--timeout", type=positive, default=60, metavar="SECONDS",
-        help="how long to wait for a process that does not answer")
-    add("--plot", type=_plot_file, metavar="FILE", help="write the curves here")
+        text=_("how long to wait for a process that does not answer"))
+    add("--plot", type=_plot_file, metavar="FILE", text=_("write the curves here"))
     # fmt: on
     parser.set_defaults(run=functools.partial(run, parser))
 
