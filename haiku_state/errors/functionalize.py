@@ -18,7 +18,7 @@ class AttributeKindError(HaikuStateError, TypeError):
 
 
 class SharedAttributeError(HaikuStateError, ValueError):
-    """Two attributes are one mutable object."""
+    """Two attributes are the same mutable object."""
 
     TEXT_WHAT = _("{first} and {second} are the same mutable object.")
     TEXT_WRONG = "self.a = self.b = []"

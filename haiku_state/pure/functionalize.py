@@ -70,7 +70,7 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
 
     Args:
       cls: an ordinary Python class, such as a dataclass or one with slots, properties or bases.
-      methods: the methods and properties to make functions of; by default all public ones.
+      methods: the methods and properties to turn into functions; by default all public ones.
       static: the numbers that are sizes or flags and not state, by their attributes: ``"size"``
         for ``self.size``, ``"buffer.size"`` for that of an object inside. A list, tuple, dict or
         object may be named for all numbers in it; arrays are always state.
@@ -85,7 +85,7 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
         or, at ``init``, ``static`` names an array, or an attribute that does not exist.
       AttributeKindError: at a call, if an attribute cannot be carried, such as an open file, or a
         method returns an object of the state or an iterator.
-      SharedAttributeError: at a call, if two attributes are one mutable object.
+      SharedAttributeError: at a call, if two attributes are the same mutable object.
       StaticAttributeError: at a call, if a method changes a static attribute or its class.
       TracedFlagError: at a call under ``jit``, if Python needs the value of a number of the state.
       HaikuStateError: at a call, the errors of :func:`check_state`.
