@@ -30,6 +30,7 @@ extensions = [
     "figures",
     "folds",
     "languages",
+    "tabs",
     "zh_search",
 ]
 templates_path = ["templates"]

@@ -242,10 +242,11 @@ def test_saving_leaves_the_train_state_free_to_be_donated(tmp_path):
     assert bits(train_state) == expected
     saved, read = train_state_of(2), train_state_of(2)
     save_checkpoint(tmp_path, saved)
-    jax.device_get(read)  # JAX 0.11 keeps what was copied to the host, whoever copied it
+    jax.device_get(read)  # some versions of JAX keep what was copied to the host by anyone
     step = jax.jit(lambda tree: tree.params["linear"]["w"] + 1, donate_argnums=0)
     step(saved), step(read)
-    assert saved.params["linear"]["w"].is_deleted() == read.params["linear"]["w"].is_deleted()
+    if read.params["linear"]["w"].is_deleted():
+        assert saved.params["linear"]["w"].is_deleted()
 
 
 POSITION = {
