@@ -23,6 +23,8 @@ NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equi
 NAMES |= {"Flax NNX", "Equinox", "carry"}
 OF_CODE = re.compile(r"\w+([._]\w+)+|([A-Z][a-z]+){2,}")
 GENERATED = "genindex.html"  # Sphinx's own: it says "module" in every language
+SOMETIMES = "shown: sometimes"
+"""The comment above a message that the page shows only in one of two cases."""
 
 
 class Open(NamedTuple):
@@ -173,13 +175,15 @@ def _is_english(text: str) -> bool:
     if re.search(f"[{HAN}]", text) or text.rstrip("#") in NAMES:  # a heading ends in its link, #
         return False
     words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]
-    return any(re.search("[a-z]{2,}", word) for word in words)
+    return any(re.search("[a-z]{2,}", word) for word in words if not re.search("[0-9]", word))
 
 
 def _not_shown(catalog: Path, page: Page) -> Iterator[str]:
     """Look on the page for the longest run of Chinese of each message: it has no markup in it."""
     shown = "\n".join(["".join(piece.split()) for piece in page.prose + page.cells])
     for message in read_catalog(catalog):
+        if SOMETIMES in message.user_comments:
+            continue
         runs = re.findall(f"[{HAN}，。：；？！、（）…]+", str(message.string))
         if message.id and runs and (longest := max(runs, key=len)) not in shown:
             yield f"{message.lineno}: not shown on {page.file}: {longest!r}"

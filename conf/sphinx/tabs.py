@@ -48,6 +48,7 @@ class SectionTabs(SphinxTransform):
 def _tab(section: nodes.section) -> nodes.container:
     title, *body = section.children
     label = nodes.rubric(title.astext(), "", *title.children, classes=["sd-tab-label"])
+    label.source, label.line = title.source, title.line  # without them it is not extracted
     content = create_component("tab-content", ["sd-tab-content"], children=body)
     content["ids"] = section["ids"]
     return create_component("tab-item", ["sd-tab-item"], children=[label, content])
