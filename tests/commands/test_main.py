@@ -91,7 +91,6 @@ def outputs(processes):
     return printed
 
 
-@pytest.mark.usefixtures("standard_promotion")
 def width(line):
     return sum(1 + (unicodedata.east_asian_width(letter) in "FW") for letter in line)
 
@@ -113,6 +112,7 @@ def test_the_help_names_the_defaults(monkeypatch, capsys):
         assert line.endswith(default)
 
 
+@pytest.mark.usefixtures("standard_promotion")
 def test_two_processes_train_together_and_write_once(tmp_path):
     short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
     folder, plot = tmp_path / "run", tmp_path / "curves.png"
