@@ -15,6 +15,7 @@ def test_the_subsections_after_the_mark_become_tabs_with_their_anchors():
     before, code = section("before"), nodes.literal_block("1", "1")
     inner = section("both", before, TabsHere(), section("one", code), section("two"))
     document += [inner, section("after")]
+    inner[3][0].source, inner[3][0].line = "page.md", 7
     SectionTabs(document).apply()
     assert inner.children[:2] == [inner[0], before]
     [tabs] = inner.children[2:]
@@ -22,4 +23,5 @@ def test_the_subsections_after_the_mark_become_tabs_with_their_anchors():
     assert [tab[0].astext() for tab in tabs] == ["one", "two"]
     assert [tab[1]["ids"] for tab in tabs] == [["one"], ["two"]]
     assert tabs[0][1].children == [code]
+    assert (tabs[0][0].source, tabs[0][0].line) == ("page.md", 7)  # so it is translated
     assert document[-1]["ids"] == ["after"]
