@@ -55,6 +55,8 @@ from haiku_state.data import load_digits as load_digits
 from haiku_state.data import load_diabetes as load_diabetes
 from haiku_state.data import batches as batches
 from haiku_state.data import stack_batches as stack_batches
+from haiku_state.explain import explain as explain
+from haiku_state.explain import assert_pure as assert_pure
 from haiku_state import errors as errors
 from haiku_state import recipes as recipes
 from haiku_state import storage as storage

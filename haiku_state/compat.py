@@ -11,8 +11,9 @@ from typing import Any
 import jax
 import jax.extend.core
 import jax.numpy as jnp
-from jax._src import core, distributed, xla_bridge
+from jax._src import core, distributed, source_info_util, xla_bridge
 from jax._src.clusters import ClusterEnv
+from jax._src.state import primitives
 
 
 def is_live(tracer: Any) -> bool:
@@ -136,6 +137,34 @@ def key_value_store() -> tuple[Any, int]:
       The client, None if this process is alone; and the index, from 0.
     """
     return distributed.global_state.client, distributed.global_state.process_id
+
+
+def reference_accesses() -> dict[Any, str]:
+    """Return the code of the functions through which JAX reads and writes a mutable cell.
+
+    Returns:
+      ``"read"`` or ``"write"`` for each of them.
+    """
+    names = {"ref_get": "read", "ref_set": "write", "ref_swap": "write", "ref_addupdate": "write"}
+    functions = {inspect.unwrap(getattr(primitives, name)): how for name, how in names.items()}
+    return {function.__code__: how for function, how in functions.items()}
+
+
+def place_of(equation: Any) -> tuple[str, int] | None:
+    """Return the file and the line that an equation of a jaxpr was traced from.
+
+    Args:
+      equation: one of ``jaxpr.eqns``.
+
+    Returns:
+      None if no line outside of JAX is known.
+    """
+    frame: Any
+    if jax.__version_info__ >= (0, 7):  # JAX >= 0.7
+        frame = source_info_util.user_frame(equation.source_info.traceback)
+    else:  # JAX < 0.7
+        frame = source_info_util.user_frame(equation.source_info)
+    return None if frame is None else (frame.file_name, frame.start_line)
 
 
 def choose_collectives() -> None:

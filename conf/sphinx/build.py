@@ -24,6 +24,7 @@ from catalogs import check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
 from execution_cache import cache_path, files_hash
 from jupyter_cache import get_cache
+from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -160,6 +161,7 @@ def _sphinx(
     """Run one build in this process; ``when_read`` is called before anything is written."""
     name = language if builder == "html" else builder
     out = WORK / name / "html" if builder == "html" else WORK / name
+    locale.translators.clear()  # or this language is only asked where an earlier one has no text
     with patch_docutils(HERE), docutils_namespace():
         app = Sphinx(
             DOCS,

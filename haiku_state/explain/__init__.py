@@ -1,0 +1,7 @@
+"""Seen from inside: why a function is impure, where its state goes, how it changed."""
+
+from haiku_state.explain.purity import assert_pure as assert_pure
+from haiku_state.explain.purity import explain as explain
+from haiku_state.explain.purity import explain_retrace as explain_retrace
+from haiku_state.explain.report import Finding as Finding
+from haiku_state.explain.report import Report as Report

@@ -1,0 +1,466 @@
+"""Why a function is not pure: `explain`, `explain_retrace`, and `assert_pure` for tests."""
+
+import ast
+import collections
+import dis
+import functools
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.api_util
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state import compat
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+from haiku_state.explain.reach import Reach, library_of_module
+from haiku_state.explain.report import Finding, Report
+from haiku_state.explain.watch import Event, Place, Stopped, Watch, expressions_on
+
+_MANY_BYTES = 1 << 20
+_NEEDS_A_VALUE = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+
+
+def explain(
+    function: Callable[..., Any],
+    /,
+    *args: Any,
+    methods: Sequence[str | tuple[Any, ...]] | None = None,
+    **kwargs: Any,
+) -> Report:
+    """Report what a function does besides computing its result from its arguments.
+
+    The function is traced twice, as ``jax.make_jaxpr`` does, and never run on the values of its
+    arguments. What it can reach from outside is compared after each of its lines, and restored
+    at the end, also after an exception.
+
+    Args:
+      function: a function, a method, a partial, a callable object, a jitted function, or the
+        ``apply`` of a Haiku pair; also a class.
+      *args: what to call it with: arrays of any shape, ``jax.ShapeDtypeStruct``, PyTrees, and
+        anything else, which is static. Numbers are traced, as ``jax.jit`` traces them, unless the
+        function needs their values.
+      methods: for a class, which is constructed with the arguments: the methods to call one after
+        the other, each by its name, or as ``("name", *arguments)``.
+      **kwargs: like ``args``.
+
+    Returns:
+      The findings in order of their lines, the notes, and what could not be seen. An exception
+      that the function raises is in the report too.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> calls = []
+      >>> def double(x):
+      ...     calls.append("double")
+      ...     return 2 * x
+      >>> report = hs.explain(double, 1.0)
+      >>> report.pure
+      False
+      >>> [(finding.kind, finding.name) for finding in report.findings]
+      [('mutation', 'calls[...]')]
+      >>> calls
+      []
+
+    References:
+      JAX's documentation, `Common gotchas: pure functions
+      <https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions>`__.
+    """
+    if methods is not None:
+        function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
+    first = _traced(function, args, kwargs)
+    second = _traced(function, args, kwargs, exact=first.watch.needs_exact)
+    events = second.events if first.watch.needs_exact else first.events
+    findings = [_finding(event) for event in events]
+    if not findings:
+        findings = list(_differences(first, second))
+    changed = {finding.name: finding for finding in findings}
+    notes = []
+    for read in _frozen(first.reach):
+        change = changed.get(read.name, changed.get(f"{read.name}[...]"))
+        if change is None:
+            notes.append(read)
+        elif read.name in first.reach.constants and _is_before(read, change, first.watch.visited):
+            findings.append(read)
+    notes += _new_functions(first.watch.jitted, second.watch.jitted)
+    return Report(
+        function=_name(function),
+        findings=_ordered(findings, first.start),
+        notes=_ordered(notes, first.start),
+        unseen=tuple(_unseen(first)),
+        error=first.error,
+    )
+
+
+def assert_pure(
+    function: Callable[..., Any],
+    /,
+    *args: Any,
+    methods: Sequence[str | tuple[Any, ...]] | None = None,
+    **kwargs: Any,
+) -> None:
+    """Raise an error if `explain` finds anything, for tests.
+
+    Args:
+      function: as for `explain`.
+      *args: as for `explain`.
+      methods: as for `explain`.
+      **kwargs: as for `explain`.
+
+    Raises:
+      AssertionError: with the report; also if the function cannot be traced at all.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> import haiku_state as hs
+      >>> hs.assert_pure(jnp.tanh, 0.5)
+    """
+    report = explain(function, *args, methods=methods, **kwargs)
+    if report.findings or report.error is not None:
+        raise AssertionError(str(report)) from report.error
+
+
+def explain_retrace(
+    function: Callable[..., Any], /, first: Sequence[Any], second: Sequence[Any]
+) -> Report:
+    """Report why a jitted function is traced, and so compiled, again for a second call.
+
+    Args:
+      function: a jitted function, or one to jit.
+      first: the arguments of one call.
+      second: the arguments of a later call.
+
+    Returns:
+      A finding of kind ``"retrace"`` for each leaf that differs in shape, dtype, weak type or, if
+      it is static, in value; none if the second call uses the program of the first.
+
+    Example:
+      >>> import jax
+      >>> import jax.numpy as jnp
+      >>> import haiku_state as hs
+      >>> double = jax.jit(lambda x: 2 * x)
+      >>> report = hs.explain_retrace(double, [jnp.ones(3)], [jnp.ones(4)])
+      >>> [(finding.name, finding.before, finding.after) for finding in report.findings]
+      [('x', 'float32[3]', 'float32[4]')]
+
+    References:
+      JAX's documentation, `Just-in-time compilation
+      <https://docs.jax.dev/en/latest/jit-compilation.html>`__.
+    """
+    start = _start(Reach(function))
+    before, after = (_signature_of(function, args) for args in (first, second))
+    findings = [
+        Finding("retrace", name, start.file, start.line, form, str(one), str(other))
+        for name in [*before, *(name for name in after if name not in before)]
+        for form, one, other in _differing(before.get(name), after.get(name))
+    ]
+    if not findings:
+        runs = [_traced(function, args, {}).watch.jitted for args in (first, second)]
+        findings = list(_new_functions(*runs))
+    return Report(_name(function), tuple(findings))
+
+
+class _Run(NamedTuple):
+    """One trace."""
+
+    start: Place
+    reach: Reach
+    watch: Watch
+    events: list[Event]
+    jaxpr: Any
+    error: BaseException | None
+    stopped: Place | None
+    is_static: bool
+    """Whether numbers had to be passed as they are."""
+
+
+def _traced(
+    function: Any, args: Any, kwargs: Any, exact: bool = False, is_static: bool = False
+) -> _Run:
+    reach = Reach(function)
+    start = _start(reach)
+    watch = Watch(reach, start, exact)
+    leaves, tree = jax.tree.flatten((args, kwargs))
+    traced = [index for index, leaf in enumerate(leaves) if _is_traced(leaf, is_static)]
+    jaxpr: Any = None
+    error: Exception | None = None
+    stopped: Place | None = None
+    gone: list[tuple[str, Place, Any]] = []
+
+    def run(*values: Any) -> Any:
+        filled = list(leaves)
+        for index, value in zip(traced, values, strict=True):
+            filled[index] = value
+        given, named = jax.tree.unflatten(tree, filled)
+        passed = Reach()
+        for name, value in _bound(function, given, named).items():
+            passed.walk(name, value, "argument")
+        watch.add_arguments(passed)
+        streams = {id(value): name for name, value in passed.streams.items()}
+        for index, leaf in enumerate(leaves):
+            if id(leaf) in streams:
+                filled[index] = watch.stream(streams[id(leaf)], leaf)
+        given, named = jax.tree.unflatten(tree, filled) if streams else (given, named)
+        try:
+            with watch.watching():
+                result = _callable(function, reach, watch)(*given, **named)
+        finally:
+            gone.extend(leak for leak in watch.stored if not _is_live(leak[2]))
+        outputs = [leaf for leaf in jax.tree.leaves(result) if _is_output(leaf)]
+        dead = [leaf for leaf in outputs if not _is_live(leaf)]
+        watch.needs_exact |= bool(dead)
+        watch.events += _leaks([leak for leak in gone if any(leak[2] is leaf for leaf in dead)])
+        return [leaf for leaf in outputs if _is_live(leaf)]
+
+    try:
+        jaxpr = jax.make_jaxpr(run)(*(leaves[index] for index in traced))
+        if any(isinstance(constant, jax.core.Tracer) for constant in jaxpr.consts):
+            watch.needs_exact, jaxpr = True, None
+            watch.events += _leaks(gone[-1:])
+    except jax.errors.UnexpectedTracerError as caught:
+        error, watch.needs_exact = caught, True
+        watch.events += _leaks(gone[-1:])
+    except Stopped:
+        stopped = watch.place
+    except _NEEDS_A_VALUE as caught:
+        if not is_static and any(type(leaf) in (int, float) for leaf in leaves):
+            return _traced(function, args, kwargs, exact, is_static=True)
+        error = caught
+    except Exception as caught:
+        error = caught
+    return _Run(start, reach, watch, watch.events, jaxpr, error, stopped, is_static)
+
+
+def _start(reach: Reach) -> Place:
+    """Where the user's function begins."""
+    codes = reach.codes
+    return Place(codes[0].co_filename, codes[0].co_firstlineno) if codes else Place("", 0)
+
+
+def _leaks(stored: list[tuple[str, Place, Any]]) -> list[Event]:
+    return [Event("leak", name, place, "tracer", None, value) for name, place, value in stored]
+
+
+def _is_traced(leaf: Any, is_static: bool = False) -> bool:
+    if isinstance(leaf, (int, float, complex)):
+        return not isinstance(leaf, bool) and not is_static
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
+
+
+def _is_output(leaf: Any) -> bool:
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, int, float, complex))
+
+
+def _is_live(leaf: Any) -> bool:
+    return not isinstance(leaf, jax.core.Tracer) or compat.is_live(leaf)
+
+
+def _callable(function: Any, reach: Reach, watch: Watch) -> Any:
+    """The function below ``jax.jit``, whose cache would hide what it does, or in a partial."""
+    if hasattr(function, "lower") and hasattr(function, "__wrapped__"):
+        return function.__wrapped__
+    if not isinstance(function, functools.partial):
+        return function
+    streams = {id(value): watch.stream(name, value) for name, value in reach.streams.items()}
+    args = [streams.get(id(value), value) for value in function.args]
+    kwargs = {key: streams.get(id(value), value) for key, value in function.keywords.items()}
+    return functools.partial(_callable(function.func, reach, watch), *args, **kwargs)
+
+
+def _bound(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments by the names of the parameters; those of ``*args`` are numbered."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {**{f"args[{index}]": value for index, value in enumerate(args)}, **kwargs}
+    return dict(bound)
+
+
+def _calls_of(instance: Any, methods: Sequence[str | tuple[Any, ...]]) -> tuple[Any, Any, Any]:
+    """A function that calls the methods, and its arguments: one tuple for each method."""
+    calls = [(method,) if isinstance(method, str) else tuple(method) for method in methods]
+    bound = tuple(getattr(instance, name) for name, *_arguments in calls)
+    return functools.partial(_call_all, bound), [call[1:] for call in calls], {}
+
+
+def _call_all(bound: tuple[Any, ...], *arguments: Any) -> list[Any]:
+    return [method(*given) for method, given in zip(bound, arguments, strict=True)]
+
+
+def _name(function: Any) -> str:
+    for inner in (function, getattr(function, "func", None), type(function)):
+        if name := getattr(inner, "__qualname__", None):
+            break
+    if function is not inner and getattr(inner, "__name__", "") == _call_all.__name__:
+        return type(function.args[0][0].__self__).__qualname__
+    return str(name).rpartition("<locals>.")[2]
+
+
+def _ordered(findings: Sequence[Finding], start: Place) -> tuple[Finding, ...]:
+    """One finding for each name and line, those of the function's own file first."""
+    unique = {(one.kind, one.name, one.file, one.line): one for one in reversed(findings)}
+    for kind, *place in list(unique):  # as os.makedirs, which looks before it makes
+        if kind == "output":
+            unique.pop(("hidden input", *place), None)  # type: ignore[arg-type]
+    return tuple(
+        sorted(unique.values(), key=lambda one: (one.file != start.file, one.file, one.line))
+    )
+
+
+def _finding(event: Event) -> Finding:
+    before, after = _shown(event.before), _shown(event.after)
+    return Finding(event.kind, event.name, *event.place, event.form, before, after)
+
+
+def _shown(value: Any) -> str:
+    """A value in a few characters."""
+    if value is None:
+        return ""
+    if isinstance(value, jax.core.Tracer):
+        return f"a tracer {value.aval.str_short()}"
+    if isinstance(value, (list, tuple)) and len(value) <= 4:
+        text = f"[{', '.join(map(_shown, value))}]"
+    else:
+        text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _differences(first: _Run, second: _Run) -> Iterator[Finding]:
+    """The first equation of two traces that is not the same, where nothing else was seen."""
+    if first.jaxpr is None or second.jaxpr is None:
+        return
+    constants = [
+        variable
+        for variable, one, other in zip(
+            first.jaxpr.jaxpr.constvars, first.jaxpr.consts, second.jaxpr.consts, strict=False
+        )
+        if not _is_equal(one, other)
+    ]
+    for one, other in zip(first.jaxpr.eqns, second.jaxpr.eqns, strict=False):
+        if _text(one) != _text(other) or any(used is c for used in one.invars for c in constants):
+            place = Place(*(compat.place_of(one) or first.start))
+            calls = [node for node in expressions_on(place) if isinstance(node, ast.Call)]
+            name = ast.unparse(calls[0].func) if calls else translated(_("a value"))
+            yield Finding("frozen value", name, *place, "differs")
+            return
+
+
+def _text(equation: Any) -> str:
+    return re.sub("0x[0-9a-f]+", "", str(equation))  # without the addresses of functions in it
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    if jnp.issubdtype(getattr(one, "dtype", np.float32), jax.dtypes.prng_key):
+        one, other = jax.random.key_data(one), jax.random.key_data(other)
+    return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
+
+
+def _frozen(reach: Reach) -> Iterator[Finding]:
+    """The numbers and arrays from outside that the code reads, one note for each name."""
+    places: dict[str, Place] = {}
+    for code in reach.codes:
+        for name, place in _reads(code):
+            places.setdefault(name, place)
+    groups = collections.defaultdict(list)
+    for name, value in reach.constants.items():
+        groups[name.partition("[")[0]].append(value)
+    for name, values in groups.items():
+        where = name.rpartition(".")[2]
+        if where not in places:
+            continue
+        arrays = [value for value in values if isinstance(value, (jax.Array, np.ndarray))]
+        size = sum(value.size * value.dtype.itemsize for value in arrays)
+        shown = _shown(values[0]) if len(values) == 1 and not arrays else _kinds(values)
+        form = "big array" if size >= _MANY_BYTES else "number"
+        yield Finding("frozen value", name, *places[where], form, shown, size=size)
+
+
+def _abstract(value: Any) -> Any:
+    """What a program is compiled for: shape, dtype and weak type."""
+    return jax.api_util.shaped_abstractify(value)
+
+
+def _is_before(read: Finding, change: Finding, visited: dict[Place, int]) -> bool:
+    """Whether the line that reads a value runs before the one that changes it."""
+    place = Place(read.file, read.line)
+    return place in visited and visited[place] < visited[Place(change.file, change.line)]
+
+
+def _kinds(values: list[Any]) -> str:
+    if len(values) == 1:
+        return str(_abstract(values[0]).str_short())
+    return translated(_("{count} values")).format(count=len(values))
+
+
+def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
+    """The variables from outside and the attributes that a function's code reads, and where."""
+    lines, line = dict(dis.findlinestarts(code)), code.co_firstlineno
+    for instruction in dis.get_instructions(code):
+        line = lines.get(instruction.offset) or line
+        is_attribute = "ATTR" in instruction.opname or "METHOD" in instruction.opname
+        is_free = "DEREF" in instruction.opname and instruction.argval in code.co_freevars
+        is_global = instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        is_read = not instruction.opname.startswith(("STORE", "DELETE"))
+        if is_read and (is_attribute or is_free or is_global):
+            yield instruction.argval, Place(code.co_filename, line)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _reads(constant)
+
+
+def _new_functions(first: list[Any], second: list[Any]) -> Iterator[Finding]:
+    """The functions that a later call jits anew, since it makes another object of the same code."""
+    for (one, place), (other, _place) in zip(first, second, strict=False):
+        if one is not other and one != other:
+            name = getattr(other, "__name__", type(other).__name__)
+            yield Finding("retrace", name, *place, "new function")
+
+
+def _unseen(run: _Run) -> Iterator[str]:
+    for name, value in run.reach.opaque.items():
+        if library_of_module(type(value).__module__) == "python":
+            continue
+        yield translated(_("the inside of `{name}`")).format(name=name)
+    if run.stopped is not None:
+        yield translated(
+            _("what follows line {line}: going on would change something outside")
+        ).format(line=run.stopped.line)
+    if run.is_static:
+        yield translated(_("numbers as arguments: the function needs their values"))
+
+
+def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
+    """What the cache of `jax.jit` compares, by the names of the leaves."""
+    found: dict[str, Any] = {}
+    for name, value in _bound(function, args, {}).items():
+        leaves, tree = jax.tree_util.tree_flatten_with_path(value)
+        found[name] = tree
+        for path, leaf in leaves:
+            is_traced = isinstance(leaf, bool) or _is_traced(leaf)
+            label = name + jax.tree_util.keystr(path)
+            found[label] = (tree, _abstract(leaf) if is_traced else leaf)
+    return found
+
+
+def _differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        (_tree, before), (_tree, after) = one, other
+        if not hasattr(before, "shape") or not hasattr(after, "shape"):
+            if before != after:
+                yield "static value", repr(before), repr(after)
+            return
+        for form in ("shape", "dtype", "weak_type"):
+            if getattr(before, form) != getattr(after, form):
+                yield form.replace("_", " "), _type(before), _type(after)
+                return
+    elif one != other:
+        yield "structure", one, other
+
+
+def _type(aval: Any) -> str:
+    return str(aval.str_short()) + (" (weak)" if aval.weak_type else "")

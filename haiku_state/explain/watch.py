@@ -1,0 +1,643 @@
+"""What happens while a function is traced: which of its lines changes, asks for or prints what.
+
+The interpreter reports each line of the user's code, and each call of a function that is written
+in C. After each line all holders are compared, so a change belongs to the line before.
+"""
+
+import ast
+import builtins
+import contextlib
+import copy
+import inspect
+import io
+import linecache
+import logging
+import os
+import pathlib
+import random
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import haiku as hk
+import jax
+import numpy as np
+
+from haiku_state import compat
+from haiku_state.explain.reach import (
+    CONTAINERS,
+    FRAMEWORKS,
+    Change,
+    Container,
+    Generator,
+    Holder,
+    Names,
+    OpenFile,
+    Reach,
+    library_of,
+    library_of_module,
+    same,
+)
+
+
+class Place(NamedTuple):
+    """A line of source."""
+
+    file: str
+    line: int
+
+
+class Event(NamedTuple):
+    """Something that a line did."""
+
+    kind: str
+    name: str
+    place: Place
+    form: str = ""
+    before: Any = None
+    after: Any = None
+    change: tuple[int, Any] | None = None
+    """The holder and the key of what was changed."""
+
+
+class Stopped(BaseException):
+    """Ends a trace where going on would change something that cannot be put back."""
+
+
+_CLOCK = """
+    time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time process_time_ns
+    thread_time thread_time_ns localtime gmtime ctime asctime strftime
+"""
+_SYSTEM = """
+    urandom getrandom getpid getppid getcwd listdir scandir stat lstat access cpu_count getloadavg
+    times getuid getlogin get_terminal_size read
+"""
+_LEAVES_A_MARK = """
+    mkdir remove unlink rename replace rmdir symlink link truncate utime chmod chown write system
+    kill fork execv posix_spawn
+"""
+CALLS: dict[tuple[str | None, str], tuple[str, str]] = {
+    **{("time", name): ("hidden input", "clock") for name in _CLOCK.split()},
+    **{
+        (None, f"{kind}.{name}"): ("hidden input", "clock")
+        for kind in ("datetime", "date")
+        for name in ("now", "today", "utcnow")
+    },
+    ("_uuid", "generate_time_safe"): ("hidden input", "system"),
+    ("_socket", "socket.connect"): ("output", "system"),
+    ("_posixsubprocess", "fork_exec"): ("output", "system"),
+    ("_winapi", "CreateProcess"): ("output", "system"),
+    (_CSV := (None, "writer.writerow")): ("output", "file"),
+}
+"""Functions in C that ask for more than their arguments, or that change a file or a process."""
+for _module in ("posix", "nt"):
+    CALLS |= {(_module, name): ("hidden input", "system") for name in _SYSTEM.split()}
+    CALLS |= {(_module, name): ("output", "system") for name in _LEAVES_A_MARK.split()}
+CALLS |= {("posix", "urandom"): ("hidden input", "random")}
+
+# these get the time as an argument, if they get so many
+_TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+# what Python's own library asks for on its own account
+_BOOKKEEPING = tuple(
+    f"{name}.py" for name in ("warnings", "linecache", "traceback", "tokenize", "inspect")
+)
+_ENVIRONMENT = {type(os.environ).__getitem__.__code__, type(os.environ).__contains__.__code__}
+_SEED = random.Random.seed.__code__
+_SET_STATE = hk.set_state.__code__
+_JIT = inspect.unwrap(jax.jit).__code__
+
+
+class Watch:
+    """Collects the events of one call.
+
+    Args:
+      reach: what the function can reach.
+      start: the place to name where no line of the user's code was seen.
+      exact: whether to look closer, for the lines of what another watch found at the end.
+    """
+
+    def __init__(self, reach: Reach, start: Place, exact: bool = False) -> None:
+        self.place = start
+        self.events: list[Event] = []
+        self.stored: list[tuple[str, Place, Any]] = []
+        """Tracers that were stored where an inner transformation may not have ended yet."""
+        self.jitted: list[tuple[Any, Place]] = []
+        """The functions that were given to ``jax.jit``."""
+        self.visited: dict[Place, int] = {}
+        """The lines of the user's code, numbered in the order of their first run."""
+        self.needs_exact = False
+        self._exact = exact
+        self._frame: types.FrameType | None = None
+        self._references = compat.reference_accesses()
+        self._names = {id(value): name for name, value in reach.references.items()}
+        self._holders: list[Holder] = [
+            *reach.holders,
+            Generator("random", "random", random._inst),
+            Generator("numpy.random", "random", np.random.mtrand._rand),
+            _Environment(),
+        ]
+        self._streams = reach.streams
+        self._opaque = {id(value) for value in reach.opaque.values()}
+        self._last: dict[tuple[int, Any], Any] = {}
+        self._inner: dict[tuple[int, str], Any] = {}
+        self._is_user: dict[str, bool] = {}
+
+    def add_arguments(self, reach: Reach) -> None:
+        """Watch what was passed as well."""
+        self._holders += reach.holders
+
+    def stream(self, name: str, value: Any) -> Any:
+        """Return what stands for an iterator or a file of the caller while it is watched."""
+        kind = _Sink if isinstance(value, io.IOBase) else _Stream
+        return kind(self, name, value)
+
+    @contextlib.contextmanager
+    def watching(self) -> Iterator[None]:
+        """Have the interpreter report what happens inside, and put everything back."""
+        tools = sys.gettrace(), sys.getprofile()
+        try:
+            with contextlib.ExitStack() as stack:
+                stack.enter_context(self._replaced_streams())
+                stack.enter_context(self._replaced_edges())
+                sys.settrace(self._call)
+                sys.setprofile(self._profile)
+                try:
+                    yield
+                finally:
+                    sys.setprofile(None)
+                    sys.settrace(None)
+                    self._settle(at_end=True)
+                    self._drop_undone()
+        finally:
+            for holder in self._holders:
+                holder.restore()
+            sys.settrace(tools[0])
+            sys.setprofile(tools[1])
+
+    # what the interpreter reports
+
+    def _is_of_user(self, frame: types.FrameType) -> bool:
+        file = frame.f_code.co_filename
+        if file not in self._is_user:
+            self._is_user[file] = not library_of(file)
+        return self._is_user[file]
+
+    def _call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if self._is_of_user(frame):
+            return self._line
+        if code in _ENVIRONMENT and (inner := self._find_user(frame)):
+            key = frame.f_locals.get("key")
+            names = self._called(lambda value: _code(value) is inner.f_code, guess=False)
+            self._add("hidden input", (names or [f"os.environ[{key!r}]"])[0], "environment")
+        elif code is _SEED and frame.f_locals.get("a") is None and self._find_user(frame):
+            names = self._called(lambda value: value in (random.Random, random.seed))
+            self._add("hidden input", (names or ["random.Random"])[0], "random")
+        elif code in self._references:
+            self._refer(frame, self._references[code])
+        elif code is _SET_STATE and (user := self._user_above(frame)) is not None:
+            place = Place(user.f_code.co_filename, user.f_lineno)
+            name, value = (frame.f_locals.get(key) for key in ("name", "value"))
+            self.stored += [(f"hk.set_state({name!r})", place, leaf) for leaf in _tracers(value)]
+        elif code is _JIT:
+            wrapper = "traceback_util.py"  # around all public functions of JAX
+            above = (f for f in _callers(frame.f_back) if wrapper not in f.f_code.co_filename)
+            if (user := next(above)) and self._is_of_user(user):
+                place = Place(user.f_code.co_filename, user.f_lineno)
+                self.jitted.append((frame.f_locals.get("fun"), place))
+        return None
+
+    def _line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        self._settle()
+        if event == "return":
+            frame = self._user_above(frame) or frame
+        self._frame, self.place = frame, Place(frame.f_code.co_filename, frame.f_lineno)
+        self.visited.setdefault(self.place, len(self.visited))
+        return self._line
+
+    def _settle(self, at_end: bool = False) -> None:
+        for holder in self._holders:
+            if holder.is_large and not (at_end or self._exact):
+                continue
+            for change in holder.changes():
+                key = id(holder), change.key
+                before = self._last.get(key, change.before)
+                if key in self._last and same(before, change.after):
+                    continue
+                self._last[key] = change.after
+                self._changed(holder, change, before)
+        if self._exact and self._frame is not None:
+            self._note_inner(self._frame)
+
+    def _drop_undone(self) -> None:
+        """Forget the changes that were undone before the end."""
+        last = {(id(holder), c.key) for holder in self._holders for c in holder.changes()}
+        self.events = [
+            event for event in self.events if event.change is None or event.change in last
+        ]
+
+    def _changed(self, holder: Holder, change: Change, before: Any) -> None:
+        self.needs_exact |= holder.is_large
+        if isinstance(holder, Generator):
+            names = self._called(lambda value: getattr(value, "__self__", None) is holder.value)
+            for name in names or [holder.name]:
+                self._add("hidden input", name, "random")
+        elif isinstance(holder, OpenFile):
+            names = self._called(lambda value: value is print)
+            wrote = hasattr(holder.value, "getvalue") and change.after > change.before
+            kind = "output" if names or wrote else "hidden input"
+            self._add(kind, (names or [holder.name])[0], "file")
+        else:
+            is_leak = bool(_tracers(change.after, before)) and holder.form != "argument"
+            name = self._as_written(holder, change)
+            kind = "leak" if is_leak else "mutation"
+            self._add(kind, name, holder.form, before, change.after, (id(holder), change.key))
+
+    def _note_inner(self, frame: types.FrameType) -> None:
+        """Remember which tracers a function stores in variables and objects around it."""
+        code = frame.f_code
+        for name in (*code.co_freevars, *code.co_varnames[: code.co_argcount]):
+            value = frame.f_locals.get(name)
+            if isinstance(value, jax.core.Tracer):
+                parts = {"": value} if name in code.co_freevars else {}
+            elif isinstance(value, dict):
+                parts = {f"[{key!r}]": item for key, item in dict.items(value)}
+            elif isinstance(value, CONTAINERS):
+                parts = {"[...]": list(value)}
+            else:
+                own = getattr(value, "__dict__", {})
+                parts = {f".{key}": item for key, item in own.items()}
+            for part, item in parts.items():
+                key = (id(value), part) if part else (id(code), name)
+                tracers = _tracers(item, self._inner.get(key))
+                self.stored += [(name + part, self.place, tracer) for tracer in tracers]
+                self._inner[key] = item
+
+    def _refer(self, frame: types.FrameType, access: str) -> None:
+        if self._user_above(frame) is None:
+            return
+        self._find_user(frame, anywhere=True)
+        reference = frame.f_locals.get("ref_or_view", frame.f_locals.get("ref"))
+        reference = getattr(reference, "ref", reference)  # a view, as from `ref.at[0]`
+        names = [
+            ast.unparse(node.value)
+            for node in self._nodes(ast.Subscript)
+            if self._resolves(node.value, lambda value: value is reference)
+        ]
+        name = names[0] if names else self._names.get(id(reference), "ref")
+        self._add("reference", f"{name}[...]", access)
+
+    def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event != "c_call":
+            return
+        called = getattr(arg, "__module__", None), getattr(arg, "__qualname__", "")
+        if called == _CSV and id(arg.__self__) not in self._opaque:
+            return  # a table that the function makes itself
+        if called not in CALLS or (inner := self._find_user(frame, quiet=True)) is None:
+            return
+        code = inner.f_code
+        names = self._called(
+            lambda value: value == arg if inner is self._frame else _code(value) is code
+        )
+        kind, form = CALLS[called]
+        if any(self._is_given(call, called[1]) for call in self._nodes(ast.Call)):
+            return
+        self._add(kind, (names or [".".join(filter(None, called))])[0], form)
+        if kind == "output":
+            raise Stopped
+
+    # where the user's code stands
+
+    def _user_above(self, frame: types.FrameType) -> types.FrameType | None:
+        return next((f for f in _callers(frame.f_back) if self._is_of_user(f)), None)
+
+    def _find_user(
+        self, frame: types.FrameType, quiet: bool = False, anywhere: bool = False
+    ) -> types.FrameType | None:
+        """Make the nearest frame of the user the present one.
+
+        Args:
+          frame: where to begin.
+          quiet: whether what Python's library does on its own account is left out.
+          anywhere: whether a framework may lie between.
+
+        Returns:
+          The outermost frame that the user's code called; None if a framework asked on its own.
+        """
+        inner = frame
+        for caller in _callers(frame):
+            if self._is_of_user(caller):
+                self._frame = caller
+                self.place = Place(caller.f_code.co_filename, caller.f_lineno)
+                return inner
+            file = caller.f_code.co_filename
+            if file.startswith("<frozen importlib") or (quiet and _is_bookkeeping(file)):
+                return None
+            if not anywhere and library_of(file) in FRAMEWORKS - {"numpy"}:
+                return None
+            inner = caller
+        return None
+
+    # names, as the source has them
+
+    def _nodes(self, kind: Any) -> list[Any]:
+        """The parts of that kind which stand on the present line."""
+        return [node for node in expressions_on(self.place) if isinstance(node, kind)]
+
+    def _resolves(self, node: ast.expr, is_it: Callable[[Any], bool]) -> bool:
+        with contextlib.suppress(Exception):
+            return self._frame is not None and is_it(_resolved(node, self._frame))
+        return False
+
+    def _is_given(self, call: ast.Call, called: str) -> bool:
+        """Whether a call gets what it would else ask for: a time, or a seed."""
+        if called == "urandom":
+            known = (np.random.RandomState, random.Random)
+            return bool(call.args) and self._resolves(call.func, lambda value: value in known)
+        is_it = ast.unparse(call.func).rpartition(".")[2] == called
+        return is_it and len(call.args) >= _TIMES.get(called, sys.maxsize)
+
+    def _called(self, is_it: Callable[[Any], bool], guess: bool = True) -> list[str]:
+        """The functions called on the present line that match, as they are written there.
+
+        Args:
+          is_it: what to ask of each function.
+          guess: whether the only call of a line is taken also if it does not match.
+        """
+        calls = self._nodes(ast.Call)
+        found = [ast.unparse(call.func) for call in calls if self._resolves(call.func, is_it)]
+        if guess and not found and len({ast.unparse(call.func) for call in calls}) == 1:
+            found = [ast.unparse(calls[0].func)]
+        return list(dict.fromkeys(found))
+
+    def _written_argument(self, wanted: Any) -> str | None:
+        """What the present line calls an object that it passes to a function."""
+        for call in self._nodes(ast.Call):
+            for node in call.args:
+                if self._resolves(node, lambda value: value is wanted):
+                    return ast.unparse(node)
+        return None
+
+    def _as_written(self, holder: Holder, change: Change) -> str:
+        """Name a change as the present line does; else by the way from the function."""
+        label, wanted = holder.label(change.key), holder.value
+        if wanted is None:
+            return label
+        for node in self._nodes((ast.Name, ast.Attribute, ast.Subscript)):
+            is_attribute = isinstance(node, ast.Attribute) and node.attr == change.key
+            if isinstance(holder, Container) and self._resolves(
+                node, lambda value: value is wanted
+            ):
+                return ast.unparse(node) + label.removeprefix(holder.name)
+            if is_attribute and self._resolves(node.value, lambda value: value is wanted):
+                return ast.unparse(node)
+        for node in self._nodes(ast.Name):  # as in `setattr(self, name, value)`
+            if self._resolves(node, lambda value: value is wanted):
+                return f"{node.id}.{change.key}"
+        stored = [node for node in self._nodes(ast.Subscript) if isinstance(node.ctx, ast.Store)]
+        return ast.unparse(stored[0]) if len(stored) == 1 else label
+
+    def _add(self, kind: str, name: str, *details: Any) -> None:
+        self.events.append(Event(kind, name, self.place, *details))
+
+    # the edges of the program
+
+    @contextlib.contextmanager
+    def _replaced_edges(self) -> Iterator[None]:
+        opened, handle = io.open, logging.Logger.callHandlers
+        watch = self
+
+        def open_file(file: Any, mode: str = "r", *args: Any, **settings: Any) -> Any:
+            inner = watch._find_user(sys._getframe(1), quiet=True)
+            if inner is None:
+                return opened(file, mode, *args, **settings)
+            known = (open_file, opened)
+            names = watch._called(lambda value: value in known or _code(value) is inner.f_code)
+            if not {*mode} & {*"wax+"}:
+                watch._add("hidden input", (names or ["open"])[0], "file")
+                return opened(file, mode, *args, **settings)
+            watch._add("output", (names or ["open"])[0], "file")
+            return io.BytesIO() if "b" in mode else io.StringIO()
+
+        def log(logger: logging.Logger, record: logging.LogRecord) -> None:
+            inner = watch._find_user(sys._getframe(1))
+            if inner is None:
+                handle(logger, record)
+                return
+            names = watch._called(lambda value: _code(value) is inner.f_code)
+            name = (names or [f"logging.{record.levelname.lower()}"])[0]
+            watch._add("output", name, "log")
+
+        def ask(prompt: object = "") -> str:
+            watch._find_user(sys._getframe(1))
+            watch._add("hidden input", "input", "input")
+            raise Stopped
+
+        # where Python 3.10 keeps a copy of `io.open`
+        accessor = getattr(pathlib, "_NormalAccessor", types.SimpleNamespace(open=opened))
+        replaced: list[tuple[Any, str, Any]] = [
+            (accessor, "open", staticmethod(open_file)),
+            (io, "open", open_file),
+            (builtins, "open", open_file),
+            (builtins, "input", ask),
+            (logging.Logger, "callHandlers", log),
+            (sys, "stdout", _Printed(self, sys.stdout)),
+            (sys, "stderr", _Printed(self, sys.stderr)),
+        ]
+        with contextlib.ExitStack() as stack:
+            for place, name, value in replaced:
+                stack.callback(setattr, place, name, getattr(place, name))
+                setattr(place, name, value)
+            yield
+
+    @contextlib.contextmanager
+    def _replaced_streams(self) -> Iterator[None]:
+        names = {id(stream): name for name, stream in self._streams.items()}
+        originals: list[tuple[Names, str, Any]] = []
+        for holder in self._holders:
+            if isinstance(holder, Names):
+                found = [key for key, value in holder.saved.items() if id(value) in names]
+                for key in found:
+                    value = holder.saved[key]
+                    originals.append((holder, key, value))
+                    holder.saved[key] = self.stream(names[id(value)], value)
+                if found:
+                    holder.restore()
+        try:
+            yield
+        finally:
+            for holder, key, value in originals:
+                holder.saved[key] = value
+
+
+class _Printed(io.TextIOBase):
+    """Stands for stdout or stderr."""
+
+    def __init__(self, watch: Watch, stream: Any) -> None:
+        self._watch, self._stream = watch, stream
+
+    def write(self, text: str) -> int:
+        inner = self._watch._find_user(sys._getframe(1), quiet=True)
+        if inner is None:
+            return int(self._stream.write(text))
+        if text.strip():
+            known = (print, self.write)
+            code = inner.f_code
+            names = self._watch._called(lambda value: value in known or _code(value) is code)
+            self._watch._add("output", (names or ["print"])[0], "print")
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+    def fileno(self) -> int:
+        return int(self._stream.fileno())
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return str(self._stream.encoding)
+
+
+class _Sink:
+    """Stands for a file of the caller that is open for writing; nothing is written."""
+
+    def __init__(self, watch: Watch, name: str, stream: Any) -> None:
+        self._watch, self._name, self._stream = watch, name, stream
+
+    def write(self, text: Any) -> int:
+        self._watch._find_user(sys._getframe(1))
+        names = self._watch._called(lambda value: value is print or value == self.write)
+        self._watch._add("output", (names or [f"{self._name}.write"])[0], "file")
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Stream:
+    """Stands for an iterator of the caller; the iterator itself is not advanced."""
+
+    def __init__(self, watch: Watch, name: str, stream: Any) -> None:
+        self._watch, self._name, self._stream = watch, name, stream
+        self._copy: Any = None
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        self._watch._find_user(sys._getframe(1))
+        names = self._watch._called(lambda value: value is next, guess=False)
+        name = self._watch._written_argument(self) if names else self._name
+        self._watch._add("hidden input", f"next({name or self._name})", "iterator")
+        if self._copy is None:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    self._copy = copy.deepcopy(self._stream)
+            except Exception as error:  # a generator cannot be copied
+                raise Stopped from error
+        return next(self._copy)
+
+
+class _Environment(Names):
+    """The environment variables of this process."""
+
+    def __init__(self) -> None:
+        write, delete = os.environ.__setitem__, os.environ.__delitem__
+        super().__init__("os.environ", "environment", None, lambda: dict(os.environ), write, delete)
+
+    def label(self, key: Any) -> str:
+        return f"os.environ[{key!r}]"
+
+
+def _callers(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _is_bookkeeping(file: str) -> bool:
+    return file.endswith(_BOOKKEEPING) or "/logging/" in file.replace("\\", "/")
+
+
+def _code(value: Any) -> Any:
+    value = getattr(value, "__func__", value)
+    return getattr(inspect.unwrap(value), "__code__", None)
+
+
+def _tracers(value: Any, known: Any = None) -> list[Any]:
+    """The tracers in a value that were not there before, also in a function or an object."""
+    before = {id(leaf) for leaf in jax.tree.leaves(known)}
+    found = []
+    for leaf in jax.tree.leaves(list(value) if isinstance(value, set) else value):
+        inside = [leaf]
+        if isinstance(leaf, types.FunctionType):
+            inside = [cell.cell_contents for cell in leaf.__closure__ or ()]
+        elif isinstance(leaf, np.ndarray) and leaf.dtype == object:
+            inside = list(leaf.flat)
+        elif not isinstance(leaf, type) and not library_of_module(type(leaf).__module__):
+            inside = jax.tree.leaves(list(getattr(leaf, "__dict__", {}).values()))
+        if id(leaf) not in before:
+            found += [part for part in inside if isinstance(part, jax.core.Tracer)]
+    return found
+
+
+def expressions_on(place: Place) -> list[Any]:
+    """Return the nodes of the syntax tree that stand on a line, outer ones first."""
+    return [
+        node for node in _parsed(place.file) if node.lineno <= place.line <= (node.end_lineno or 0)
+    ]
+
+
+_PARSED: dict[str, tuple[int, list[Any]]] = {}
+
+
+def _parsed(file: str) -> list[Any]:
+    """The expressions in a file; parsed again when its text has changed, as a notebook's may."""
+    text = "".join(linecache.getlines(file))
+    if _PARSED.get(file, (None,))[0] != hash(text):
+        nodes: list[Any] = []
+        with contextlib.suppress(SyntaxError):
+            nodes = [node for node in ast.walk(ast.parse(text)) if hasattr(node, "lineno")]
+        _PARSED[file] = hash(text), nodes
+    return _PARSED[file][1]
+
+
+def _resolved(node: ast.expr, frame: types.FrameType) -> Any:
+    """The value of a chain of attributes and keys, without running any code of the user."""
+    if isinstance(node, ast.Name):
+        for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+            if node.id in names:
+                return names[node.id]
+        raise NameError(node.id)
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "type" and len(node.args) == 1:
+        return type(_resolved(node.args[0], frame))
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
+        items = _resolved(node.value, frame)
+        is_name = isinstance(node.slice, ast.Name)
+        key = _resolved(node.slice, frame) if is_name else node.slice.value  # type: ignore[union-attr]
+        if isinstance(items, dict):
+            return dict.__getitem__(items, key)
+        if type(items) in (list, tuple):
+            return items[key]
+    if not isinstance(node, ast.Attribute):
+        raise NameError(ast.dump(node))
+    owner = _resolved(node.value, frame)
+    if isinstance(owner, types.ModuleType) or library_of_module(type(owner).__module__):
+        return getattr(owner, node.attr)
+    value = inspect.getattr_static(owner, node.attr)
+    if isinstance(value, property) or not library_of_module(type(value).__module__):
+        return value  # a descriptor of the user is not asked
+    is_stored = isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType))
+    if is_stored or type(value).__name__ == "_tuplegetter":
+        return value.__get__(owner)
+    return getattr(value, "__func__", value)
