@@ -2,7 +2,8 @@
 
 Each has the names of its parameters, and a template for each choice of them that a call may make;
 ``size`` may be missing in all. In a template ``{size}`` is the shape with a comma before it, or
-nothing, ``{shape}`` is the shape itself, and ``{seq}`` is an array.
+nothing, ``{shape}`` is the shape itself, ``{seq}`` is an array, and
+``{after_b}`` is one more than ``b``.
 """
 
 from typing import NamedTuple
@@ -32,21 +33,16 @@ INTEGERS = {
     "low": "jax.random.randint({key}, {shape}, 0, {low})",
     "low high": "jax.random.randint({key}, {shape}, {low}, {high})",
 }
-GAUSS = {
-    "": "jax.random.normal({key})",
-    "mu sigma": "{mu} + {sigma} * jax.random.normal({key})",
-}
-
 PYTHON = {
     "choice": Draw("seq", {"seq": "jax.random.choice({key}, {seq})"}),
     "choices": Draw(
         "seq weights cum_weights k", {"seq k": "jax.random.choice({key}, {seq}, ({k},))"}
     ),
     "expovariate": Draw("rate", {"rate": "jax.random.exponential({key}) / {rate}"}),
-    "gauss": Draw("mu sigma", GAUSS),
-    "normalvariate": Draw("mu sigma", GAUSS),
+    "gauss": Draw("loc scale", _scaled("normal")),
+    "normalvariate": Draw("loc scale", _scaled("normal")),
     "randbelow": Draw("n", {"n": "jax.random.randint({key}, (), 0, {n})"}),
-    "randint": Draw("a b", {"a b": "jax.random.randint({key}, (), {a}, {b} + 1)"}),
+    "randint": Draw("a b", {"a b": "jax.random.randint({key}, (), {a}, {after_b})"}),
     "random": Draw("", {"": "jax.random.uniform({key})"}),
     "randrange": Draw("low high", INTEGERS),
     "sample": Draw("seq k", {"seq k": "jax.random.choice({key}, {seq}, ({k},), replace=False)"}),

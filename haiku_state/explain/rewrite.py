@@ -6,6 +6,8 @@ the advice in words remains.
 """
 
 import ast
+import dataclasses
+import itertools
 import json
 import linecache
 import re
@@ -49,6 +51,10 @@ ADVICE = {
         "`jnp.where` or `jax.lax.cond` instead of `if`."
     ),
     "pass": _("Read it before the call, and pass it as the argument `{new}`."),
+    "pass many": _(
+        "Read all values before the call, one for each round of the loop, and pass them as an "
+        "array."
+    ),
     "pass text": _(
         "Read it before the call, and pass it as the argument `{new}`. Text cannot be traced: pass "
         "the numbers made from it, or make it a static argument."
@@ -95,8 +101,8 @@ NEW_NAMES = {
     "iterator": "item",
     "random": "drawn",
 }
+NEW_EACH_TIME = ("clock", "input", "iterator", "random")
 PASS_ADVICE = {
-    "clock": "pass time",
     "environment": "pass text",
     "file": "pass text",
     "input": "pass text",
@@ -111,8 +117,11 @@ CONVERSIONS = {
 
 AT_METHODS = {ast.Add: "add", ast.Mult: "multiply", ast.Div: "divide", ast.Pow: "power"}
 HAIKU_VERSIONS = {"cond", "fori_loop", "map", "scan", "switch", "vmap", "while_loop"}
+CODE = ("explicit", "haiku", "outside")
+CONTAINERS = ("array", "container", "default", "dict key")
 ADDING = ("add", "append", "appendleft", "extend")
 ARRAY = re.compile(r"(?:a tracer )?(bool|(?:u?int|b?float|complex)\d+)\[([\d, ]*)\]$")
+NEUTRAL = {"loc": ("0", "0.0"), "scale": ("1", "1.0"), "size": ("None",)}
 DTYPES = {bool: "jnp.bool_", int: "jnp.int32", float: "jnp.float32"}
 
 
@@ -178,8 +187,17 @@ def rewrite(finding: "Finding") -> Rewrite:
     for statement, function in syntax.statements(finding.file, finding.line):
         found = BY_KIND[finding.kind](_Line(finding, statement, function))
         if found is not None:
-            return found
-    return Rewrite(advice=ADVICE[WITHOUT_SOURCE[finding.kind]], new=last_part(finding.name))
+            code = {name: syntax.double_quoted(getattr(found, name)) for name in CODE}
+            return dataclasses.replace(found, **code)
+    return _advice_alone(finding)
+
+
+def _advice_alone(finding: "Finding") -> Rewrite:
+    advice = "copy" if finding.form in CONTAINERS else WITHOUT_SOURCE[finding.kind]
+    new = last_part(base_of(finding.name))
+    if finding.kind == "hidden input":
+        new = NEW_NAMES.get(finding.form, "value")
+    return Rewrite(advice=ADVICE[advice], new=new)
 
 
 # --- what a function changes ----------------------------------------------------------------------
@@ -393,8 +411,9 @@ def _with_keys(line: _Line, calls: list[ast.Call], keys: list[str]) -> str:
         if isinstance(line.statement, ast.Expr) and line.statement.value is call:
             is_shuffle = last_part(ast.unparse(call.func)) == "shuffle"
             return f"{ast.unparse(call.args[0])} = {draw}" if is_shuffle else ""
-        old = syntax.widened(line.statement, call, {"float"})
-        changed = replaced(changed, ast.unparse(old), draw, count=1)
+        is_converted = f"float({ast.unparse(call)})" in map(ast.unparse, ast.walk(changed))
+        old = f"float({ast.unparse(call)})" if is_converted else ast.unparse(call)
+        changed = replaced(changed, old, draw, count=1)
     if isinstance(changed, (ast.If, ast.While)):
         return f"{line.free('is_chosen')} = {ast.unparse(changed.test)}"
     return header(_Where().visit(changed)) if calls else ""
@@ -414,14 +433,17 @@ def _jax_draw(file: str, call: ast.Call, key: str) -> str:
     """Write a call with ``jax.random``; "" where it has no such function."""
     owner, _dot, name = ast.unparse(call.func).rpartition(".")
     draw = (PYTHON if _is_python_random(file, owner, name) else NUMPY).get(name)
-    if draw is None or any(isinstance(argument, ast.Starred) for argument in call.args):
+    if draw is None:
         return ""
     texts = [ast.unparse(argument) for argument in call.args]
     parameters = draw.parameters.split()
     given = dict(zip(parameters, texts, strict=False))
     if parameters == ["*"]:  # np.random.rand(2, 3)
         given = {"size": f"({', '.join(texts)},)"} if texts else {}
+    elif any(isinstance(argument, ast.Starred) for argument in call.args):
+        return ""
     given |= {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
+    given = {name: text for name, text in given.items() if text not in NEUTRAL.get(name, ())}
     size = given.pop("size", "")
     template = draw.templates.get(" ".join(sorted(given, key=draw.parameters.find)))
     if template is None:
@@ -429,6 +451,10 @@ def _jax_draw(file: str, call: ast.Call, key: str) -> str:
     values = {name: f"({text})" for name, text in given.items()}
     if not values.get("seq", "").strip("()").isdigit():
         values["seq"] = f"jnp.asarray{values.get('seq')}"
+    if (last := given.get("b", "")).isdigit():
+        values["after_b"] = str(int(last) + 1)
+    else:
+        values["after_b"] = f"({last}) + 1"
     shape = f"({size},)" if size.isidentifier() or size.isdigit() else size
     comma = f", {shape}" if shape else ""
     text = template.format(key=key, shape=shape or "()", size=comma, **values)
@@ -446,8 +472,7 @@ def _is_python_random(file: str, owner: str, name: str) -> bool:
 
 def _draws_again(line: _Line) -> bool:
     """Whether the function draws more than once: in a loop, or elsewhere."""
-    loops = [node for node in ast.walk(line.function) if isinstance(node, syntax.LOOPS)]
-    if any(node is line.statement for loop in loops for node in ast.walk(loop)):
+    if _is_in_loop(line):
         return True
     calls = [node for node in ast.walk(line.function) if isinstance(node, ast.Call)]
     names = [ast.unparse(call.func) for call in calls]
@@ -455,15 +480,28 @@ def _draws_again(line: _Line) -> bool:
     return len([name for name in draws if not name.startswith(("jax.", "jnp."))]) > 1
 
 
+def _is_in_loop(line: _Line) -> bool:
+    loops = [n for n in ast.walk(line.function) if isinstance(n, syntax.LOOPS)]
+    in_a_body = any(n is line.statement for loop in loops for n in ast.walk(loop))
+    own = ast.walk(line.statement)
+    return in_a_body or any(isinstance(node, syntax.COMPREHENSIONS) for node in own)
+
+
 def _passed(line: _Line) -> Rewrite | None:
     """``time.time()`` becomes ``now``, which the caller passes."""
     form, statement = line.finding.form, line.statement
-    advice = ADVICE[PASS_ADVICE.get(form, "pass")]
     nodes = syntax.calls_of(statement, line.finding.name)
     if not nodes:
         return None
-    if isinstance(statement, ast.With):
-        return Rewrite("", "", ast.unparse(statement), advice, NEW_NAMES["file"])
+    if form in NEW_EACH_TIME and _is_in_loop(line):
+        return Rewrite(advice=ADVICE["pass many"])
+    advice = ADVICE[PASS_ADVICE.get(form, "pass")]
+    if "time.time()" in ast.unparse(nodes[0]):
+        advice = ADVICE["pass time"]
+    if isinstance(statement, ast.With):  # what it reads, its body assigns to
+        made = [syntax.stored_names(part) for part in statement.body]
+        new = [NEW_NAMES["file"], *itertools.chain(*made)][-1]
+        return Rewrite("", "", ast.unparse(statement), advice, new)
     node = syntax.widened(statement, nodes[0], CONVERSIONS)
     match statement:
         case ast.Assign(targets=[ast.Name(id=target)], value=value) if value is node:
@@ -472,8 +510,22 @@ def _passed(line: _Line) -> Rewrite | None:
             return Rewrite("", "", ast.unparse(statement), ADVICE["outside"])
     key = re.search(r"""environ.*['"](\w+)['"]""", ast.unparse(node))
     new = line.free(key[1].lower() if key else NEW_NAMES.get(form, "value"))
-    text = ast.unparse(node)
-    return Rewrite(header(replaced(statement, text, new)), "", f"{new} = {text}", advice, new)
+    if len(nodes) == 1 or form not in NEW_EACH_TIME:
+        changed = replaced(statement, ast.unparse(node), new)
+        return Rewrite(header(changed), "", f"{new} = {ast.unparse(node)}", advice, new)
+    return _passed_one_by_one(line, nodes, advice)
+
+
+def _passed_one_by_one(line: _Line, nodes: list[ast.expr], advice: str) -> Rewrite:
+    """``next(it) - next(it)`` needs two arguments."""
+    changed: ast.AST = line.statement
+    names, outside = [], []
+    for number, node in enumerate(nodes, 1):
+        wide = ast.unparse(syntax.widened(line.statement, node, CONVERSIONS))
+        names.append(line.free(f"{NEW_NAMES.get(line.finding.form, 'value')}{number}"))
+        outside.append(f"{names[-1]} = {wide}")
+        changed = replaced(changed, wide, names[-1], count=1)
+    return Rewrite(header(changed), "", "\n".join(outside), advice, ", ".join(names))
 
 
 def _passed_items(statement: ast.For, line: _Line) -> Rewrite | None:

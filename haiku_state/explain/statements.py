@@ -2,8 +2,10 @@
 
 import ast
 import copy
+import io
 import linecache
 import re
+import tokenize
 from collections.abc import Iterator
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -121,6 +123,8 @@ def widened(statement: ast.AST, node: ast.expr, conversions: set[str]) -> ast.ex
                 return widened(statement, parent, conversions)
             case ast.Subscript(value=inner, slice=ast.Constant()) if inner is node:
                 return widened(statement, parent, conversions)
+            case ast.BinOp(left=inner, right=ast.Constant()) if inner is node:
+                return widened(statement, parent, conversions)
             case ast.Call(func=function, args=[inner, *_]) if inner is node:
                 if ast.unparse(function) in conversions:
                     return widened(statement, parent, conversions)
@@ -195,9 +199,26 @@ def names_in(node: ast.AST) -> set[str]:
 
 def local_names(function: ast.AST) -> set[str]:
     """Return the names of a function's arguments and of the variables that it assigns to."""
-    nodes = list(ast.walk(function))
-    assigned_to = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return assigned_to | {n.arg for n in nodes if isinstance(n, ast.arg)}
+    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    return arguments | set(stored_names(function))
+
+
+def stored_names(node: ast.AST) -> list[str]:
+    """Return the names of the variables that a piece of code assigns to."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+
+
+def double_quoted(code: str) -> str:
+    """Put strings into double quotes, which ``ast.unparse`` does not."""
+    lines = code.splitlines()
+    tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
+    for token in reversed(tokens):
+        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", token.string):
+            (row, start), (_row, end) = token.start, token.end
+            line = lines[row - 1]
+            lines[row - 1] = f'{line[:start]}"{line[start + 1 : end - 1]}"{line[end:]}'
+    return "\n".join(lines)
 
 
 def _normal(name: str) -> str:
