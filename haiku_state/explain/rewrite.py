@@ -597,16 +597,18 @@ def _template(argument: ast.expr) -> tuple[str, list[ast.expr]]:
         case ast.Starred() | ast.BinOp(op=ast.Mod()) | ast.Constant(value=""):
             return "", []
         case ast.Constant(value=str(text)):
-            return text.replace("{", "{{").replace("}", "}}"), []
+            return "" if {"{", "}"} & {*text} else text, []  # JAX prints `{{` as it stands
         case ast.JoinedStr(values=pieces):
             parts = [_template(piece) for piece in pieces]
+            if ("", []) in parts:
+                return "", []
             return "".join(t for t, _ in parts), [v for _, values in parts for v in values]
         case ast.FormattedValue(value=value, format_spec=ast.JoinedStr(values=[ast.Constant(c)])):
             return "{:" + str(c) + "}", [value]
         case ast.FormattedValue(value=value):
             return "{}", [value]
         case ast.Call(func=ast.Attribute(value=ast.Constant(str(text)), attr="format")):
-            return text, argument.args
+            return "" if "{{" in text else text, argument.args
         case _:
             return "{}", [argument]
 
