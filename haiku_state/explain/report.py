@@ -242,7 +242,7 @@ class Report:
             - branches that this call did not take, and what other arguments would do
 
         References:
-          The convention `NO_COLOR <https://no-color.org>`__, which is respected.
+          The library ``rich``, whose colors these are; the variable ``NO_COLOR`` turns them off.
         """
         pieces: list[tuple[str, str]] = []
         for index, block in enumerate(_blocks(self)):
