@@ -138,6 +138,7 @@ RAISED = _("The function raised an error while it was traced; what comes after i
 UNSEEN = _("What could not be seen:")
 BRANCHES = _("branches that this call did not take, and what other arguments would do")
 EXPLICIT = _("explicit state")
+INSTEAD = _("instead")
 IN_HAIKU = _("in Haiku")
 OUTSIDE = _("by the caller")
 
@@ -331,7 +332,8 @@ def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
     kind = translated(KINDS.get(finding.kind, finding.kind))
     rows = [_Row("kind", kind, ""), _Row("name", finding.name, place)]
     if source := linecache.getline(finding.file, finding.line).strip():
-        rows.append(_Row("bad", source, str(finding.line)))
+        is_wrong = not short and finding.kind != "reference"
+        rows.append(_Row("bad" if is_wrong else "source", source, str(finding.line)))
     values = dict.fromkeys(filter(None, (finding.before, finding.after)))
     if len(values) == 1 and finding.kind != "frozen value":
         values = dict.fromkeys((finding.before or "?", finding.after or "?"))
@@ -349,7 +351,8 @@ def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
         "new": new.new,
     }
     rows += [_Row("prose", translated(t).format(**words)) for t in (effect, new.advice) if t]
-    for label, code in ((EXPLICIT, new.explicit), (IN_HAIKU, new.haiku), (OUTSIDE, new.outside)):
+    plain = EXPLICIT if new.haiku or finding.kind in ("mutation", "leak") else INSTEAD
+    for label, code in ((plain, new.explicit), (IN_HAIKU, new.haiku), (OUTSIDE, new.outside)):
         if code and not short:
             rows += [_Row("label", translated(label)), _Row("good", code)]
     return rows
@@ -379,8 +382,8 @@ def _as_text(row: _Row) -> list[tuple[str, str]]:
             return [(row.text, "kind"), ("：" if reader_language() == "zh_CN" else ": ", "")]
         case "name":
             return [(row.text, "title"), (f"  {row.place}".rstrip() + "\n", "muted")]
-        case "bad":
-            return [(f"  {row.place} | ", "muted"), (f"{row.text}\n", "bad")]
+        case "bad" | "source":
+            return [(f"  {row.place} | ", "muted"), (f"{row.text}\n", row.role)]
         case "good":
             return [("".join(f"    {line}\n" for line in row.text.splitlines()), "good")]
         case "item":
@@ -437,8 +440,8 @@ def _as_html(row: _Row) -> str:
             return f'<p class="hs-head"><span class="hs-kind">{text}</span> '
         case "name":
             return f'<code class="hs-name">{text}</code> <span class="hs-place">{place}</span></p>'
-        case "bad" | "good" | "error":
-            sign = {"bad": "−", "good": "+", "error": "!"}[row.role]
+        case "bad" | "good" | "error" | "source":
+            sign = {"bad": "−", "good": "+", "error": "!", "source": ""}[row.role]
             return (
                 f'<pre class="hs-{row.role}"><span class="hs-sign" aria-hidden="true">{sign}</span>'
                 f"<code>{text}</code></pre>"
@@ -479,6 +482,7 @@ background:none;border:0;padding:0}}
 border-radius:.25rem;overflow-x:auto}}
 .hs-report pre code{{white-space:pre-wrap;min-width:0}}
 .hs-report .hs-bad,.hs-report .hs-error{{background:var(--hs-bad-tint)}}
+.hs-report .hs-source{{background:var(--hs-sunk)}}
 .hs-report .hs-good{{background:var(--hs-good-tint)}}
 .hs-report .hs-sign{{color:var(--hs-bad);user-select:none}}
 .hs-report .hs-good .hs-sign{{color:var(--hs-good)}}

@@ -371,7 +371,12 @@ def test_it_prints_in_every_call(line, printed):
     new = rewrite(finding("output", "print", "print", source, "print"))
     assert new.haiku == ""
     f = jax.jit(run(written_anew(source, "print", "", "", new.explicit)))
-    # before JAX 0.5, jax_debug_key_reuse cannot count the arguments of a callback
+    # the oldest JAX cannot count the arguments of a callback for jax_debug_key_reuse
+    if ":." in new.explicit:
+        try:
+            jax.make_jaxpr(lambda x: jax.debug.print("{:.2f}", x))(1.0)
+        except TypeError:
+            pytest.skip("JAX 0.4.30 cannot format a traced value")
     with jax.debug_key_reuse(False), contextlib.redirect_stdout(io.StringIO()) as out:
         for x in (X, 2 * X):
             f(x).block_until_ready()
