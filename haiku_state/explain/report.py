@@ -1,10 +1,168 @@
-"""What `explain` has found. (The lead's stand-in, until the real one is merged)."""
+"""What was found in a function: as text for a terminal, as HTML for a notebook, and as JSON."""
 
-import dataclasses
+import html
+import importlib.util
+import json
+import linecache
+import os
+import re
+import sys
+import unicodedata
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import reader_language, translated
+from haiku_state.explain.rewrite import rewrite
+
+WIDTH = 88
+
+KINDS = {
+    "mutation": _("mutation"),
+    "hidden input": _("hidden input"),
+    "output": _("output"),
+    "frozen value": _("frozen value"),
+    "leak": _("leak"),
+    "retrace": _("retrace"),
+    "reference": _("reference"),
+}
+
+# What jit does with it: by kind and form, or by kind alone.
+EFFECTS = {
+    "mutation": _(
+        "jit runs this line only while it traces: later calls of the compiled program do not "
+        "change `{name}`."
+    ),
+    "mutation/default": _(
+        "A default is made once, when the function is defined, and all calls share it. jit runs "
+        "this line only while it traces: later calls do not change `{name}`."
+    ),
+    "mutation/class attribute": _(
+        "All instances share `{name}`. jit runs this line only while it traces: later calls of the "
+        "compiled program do not change it."
+    ),
+    "hidden input": _(
+        "The value that is read during tracing becomes a constant of the compiled program: all "
+        "later calls use the same one."
+    ),
+    "hidden input/random": _(
+        "The number is drawn during tracing and becomes a constant of the compiled program: all "
+        "later calls use the same one."
+    ),
+    "hidden input/clock": _(
+        "The clock is read during tracing, and that time becomes a constant of the compiled "
+        "program: for all later calls no time passes."
+    ),
+    "hidden input/environment": _(
+        "The variable is read during tracing, and its value becomes a constant of the compiled "
+        "program: changing it later has no effect."
+    ),
+    "hidden input/file": _(
+        "The file is read during tracing, and what it held becomes a constant of the compiled "
+        "program: changing the file later has no effect."
+    ),
+    "hidden input/iterator": _(
+        "One item is taken during tracing and becomes a constant of the compiled program: all "
+        "later calls use that item again, and the iterator stays where it is."
+    ),
+    "hidden input/input": _(
+        "The question is asked during tracing, and the answer becomes a constant of the compiled "
+        "program: later calls do not ask."
+    ),
+    "output": _("jit runs this line only while it traces: later calls put nothing out."),
+    "output/print": _(
+        "It prints only while jit traces: later calls print nothing. A traced value is shown as a "
+        "tracer, without its numbers."
+    ),
+    "output/log": _("It logs only while jit traces: later calls log nothing."),
+    "output/file": _("The file is changed only while jit traces: later calls leave it alone."),
+    "frozen value": _(
+        "The value at the time of tracing is a constant of the compiled program: a later change of "
+        "`{name}` has no effect on it."
+    ),
+    "frozen value/big array": _(
+        "All of `{name}` ({size}) is a constant of the compiled program: compiling takes longer, "
+        "the memory is needed once more, and a later change of `{name}` has no effect."
+    ),
+    "leak": _(
+        "A tracer is stored in `{name}` and outlives its trace. It has no value, and its next use "
+        "raises UnexpectedTracerError."
+    ),
+    "retrace": _("The two calls differ in `{name}`, so each is traced and compiled."),
+    "retrace/shape": _(
+        "The two calls differ in the shape of `{name}`: each new shape is traced and compiled."
+    ),
+    "retrace/dtype": _(
+        "The two calls differ in the dtype of `{name}`: each new dtype is traced and compiled."
+    ),
+    "retrace/weak type": _(
+        "A Python number has a weak type, and an array does not: the two calls differ in `{name}`, "
+        "and each is traced and compiled."
+    ),
+    "retrace/static value": _(
+        "`{name}` is static, so its value is part of the program: each new value is traced and "
+        "compiled."
+    ),
+    "retrace/new function": _(
+        "`{name}` is a new function object in each call. Even if its code is the same, jit traces "
+        "and compiles it again."
+    ),
+    "retrace/structure": _(
+        "The two calls differ in the tree structure of `{name}`: each new structure is traced and "
+        "compiled."
+    ),
+    "reference": _(
+        "`{name}` is a reference of JAX. Every call uses it, so this is not a defect, but an "
+        "effect: what a call does depends on the calls before it."
+    ),
+    "reference/read": _(
+        "`{name}` is a reference of JAX. Every call reads what it holds by then, so this is not a "
+        "defect, but an effect. It rules out that calls are reordered, or that a result is used "
+        "again in place of a call."
+    ),
+    "reference/write": _(
+        "`{name}` is a reference of JAX. Every call writes to it, so this is not a defect, but an "
+        "effect. It rules out that calls are reordered or left out. Around this function, "
+        "`jax.vmap` and `jax.grad` raise an error if what is written depends on their argument and "
+        "the reference is not an argument too."
+    ),
+}
+
+IMPURE = _("`{function}` is impure: {count} findings")
+IMPURE_ONCE = _("`{function}` is impure: 1 finding")
+PURE = _("No impurity was found in `{function}`.")
+NOTES = _("Notes: this call changes none of these values, but a later change is not seen.")
+OTHER_NOTES = _("Notes")
+RAISED = _("The function raised an error while it was traced; what comes after it was not seen:")
+UNSEEN = _("What could not be seen:")
+BRANCHES = _("branches that this call did not take, and what other arguments would do")
+EXPLICIT = _("explicit state")
+INSTEAD = _("instead")
+IN_HAIKU = _("in Haiku")
+OUTSIDE = _("by the caller")
+
+STYLES = {"bad": "bold red", "good": "green", "kind": "bold", "muted": "dim", "title": "bold"}
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Finding:
+    """One thing that a function does besides computing its result from its arguments.
+
+    Args:
+      kind: mutation, hidden input, output, frozen value, leak, retrace or reference.
+      name: what it concerns, as the source calls it, such as ``counter.n``.
+      file: the file of the statement that does it, or the name of a notebook's cell.
+      line: the line of that statement.
+      form: a closer description, such as attribute, dict key, random, print or dtype.
+      before: the value before, as a short text; empty if it is not known.
+      after: the value after.
+      size: the bytes of an array that becomes part of the program.
+
+    References:
+      :func:`.explain`.
+    """
+
     kind: str
     name: str
     file: str
@@ -15,8 +173,41 @@ class Finding:
     size: int = 0
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
+    """What was seen while a function was traced.
+
+    ``print`` shows it as text, a notebook as HTML, both in the reader's language.
+
+    Args:
+      function: the name of the function.
+      findings: what makes it impure, in the order of the source lines.
+      notes: what does not make it impure, but is good to know.
+      unseen: what could not be watched, such as the inside of a C extension.
+      error: what the function raised while it was traced.
+
+    Example:
+      >>> from haiku_state.explain.report import Finding, Report
+      >>> report = Report("f", (Finding("retrace", "x", "", 0, "dtype", "float32[]", "int32[]"),))
+      >>> report.pure
+      False
+      >>> print(report)
+      `f` is impure: 1 finding
+      <BLANKLINE>
+      retrace: x
+        float32[] → int32[]
+        The two calls differ in the dtype of `x`: each new dtype is traced and compiled.
+        Convert the input to one dtype before the call.
+        by the caller
+          x = jnp.asarray(x, jnp.float32)
+      <BLANKLINE>
+      What could not be seen:
+        - branches that this call did not take, and what other arguments would do
+
+    References:
+      :func:`.explain`, which makes it.
+    """
+
     function: str
     findings: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
@@ -25,4 +216,274 @@ class Report:
 
     @property
     def pure(self) -> bool:
+        """Whether nothing was found. It is no proof: see what could not be seen."""
         return not self.findings
+
+    def __str__(self) -> str:
+        return self.text(color=False)
+
+    __repr__ = __str__
+
+    def text(self, color: bool | None = None) -> str:
+        """Return the report as text for a terminal, in lines of 88 columns at most.
+
+        Args:
+          color: whether to add the codes for colors, which needs rich; None does where the
+            standard output is a terminal and rich is installed.
+
+        Returns:
+          The text in the reader's language. Code and names are not translated.
+
+        Example:
+          >>> from haiku_state.explain.report import Report
+          >>> print(Report("f").text(color=False))
+          No impurity was found in `f`.
+          <BLANKLINE>
+          What could not be seen:
+            - branches that this call did not take, and what other arguments would do
+
+        References:
+          The library ``rich``, whose colors these are; the variable ``NO_COLOR`` turns them off.
+        """
+        pieces: list[tuple[str, str]] = []
+        for index, block in enumerate(_blocks(self)):
+            pieces += [("\n", "")] if index else []
+            for row in block:
+                pieces += _as_text(row)
+        pieces[-1] = (pieces[-1][0].rstrip("\n"), pieces[-1][1])
+        if color is None:
+            has_colors = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+            color = has_colors and importlib.util.find_spec("rich") is not None
+        return _colored(pieces) if color else "".join(text for text, _style in pieces)
+
+    def to_json(self) -> str:
+        """Return the report as JSON, in English, with sorted keys.
+
+        Returns:
+          An object with ``function``, ``pure``, ``findings``, ``notes``, ``unseen`` and ``error``.
+          Each finding has the fields of :class:`Finding`, and its ``rewrite`` as code.
+
+        Example:
+          >>> import json
+          >>> from haiku_state.explain.report import Report
+          >>> json.loads(Report("f").to_json())["pure"]
+          True
+
+        References:
+          :func:`.explain`.
+        """
+
+        def entry(finding: Finding) -> dict[str, Any]:
+            new = rewrite(finding)
+            code = {"explicit": new.explicit, "haiku": new.haiku, "outside": new.outside}
+            return {**asdict(finding), "rewrite": code}
+
+        error = None if self.error is None else _error_line(self.error)
+        content = {
+            "error": error,
+            "findings": [entry(finding) for finding in self.findings],
+            "function": self.function,
+            "notes": [entry(note) for note in self.notes],
+            "pure": self.pure,
+            "unseen": list(self.unseen),
+        }
+        return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        language = "zh-CN" if reader_language() == "zh_CN" else "en"
+        blocks = ["".join(map(_as_html, block)) for block in _blocks(self)]
+        sections = "".join(f'<div class="hs-block">{block}</div>' for block in blocks)
+        return f'<div class="hs-report" lang="{language}"><style>{CSS}</style>{sections}</div>'
+
+
+# --- what a report shows: blocks of rows, each with the role that it plays ------------------------
+
+
+@dataclass(frozen=True)
+class _Row:
+    role: str
+    text: str
+    place: str = ""
+
+
+def _blocks(report: Report) -> list[list[_Row]]:
+    blocks = [[_Row("title", _headline(report))]]
+    blocks += [_finding_rows(finding) for finding in report.findings]
+    if report.notes:
+        frozen = all(note.kind == "frozen value" for note in report.notes)
+        blocks.append([_Row("title", translated(NOTES if frozen else OTHER_NOTES))])
+        blocks += [_finding_rows(note, short=frozen) for note in report.notes]
+    if report.error is not None:
+        rows = [_Row("title", translated(RAISED)), _Row("error", _error_line(report.error))]
+        blocks.append(rows)
+    unseen = [translated(text) for text in (*report.unseen, BRANCHES)]
+    rows = [_Row("label", translated(UNSEEN)), *(_Row("item", text) for text in unseen)]
+    return [*blocks, rows]
+
+
+def _headline(report: Report) -> str:
+    count = len(report.findings)
+    text = PURE if not count else IMPURE_ONCE if count == 1 else IMPURE
+    return translated(text).format(function=report.function, count=count)
+
+
+def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
+    place = f"{Path(finding.file).name}:{finding.line}" if finding.line else ""
+    kind = translated(KINDS.get(finding.kind, finding.kind))
+    rows = [_Row("kind", kind, ""), _Row("name", finding.name, place)]
+    if source := linecache.getline(finding.file, finding.line).strip():
+        is_wrong = not short and finding.kind != "reference"
+        rows.append(_Row("bad" if is_wrong else "source", source, str(finding.line)))
+    values = dict.fromkeys(filter(None, (finding.before, finding.after)))
+    if len(values) == 1 and finding.kind != "frozen value":
+        values = dict.fromkeys((finding.before or "?", finding.after or "?"))
+    if values:
+        rows.append(_Row("change", " → ".join(values)))
+    if short and finding.form != "big array":
+        return rows
+    form = f"{finding.kind}/{finding.form}"
+    effect = EFFECTS.get(form) or EFFECTS.get(finding.kind)
+    new = rewrite(finding)
+    words = {
+        "name": finding.name,
+        "form": finding.form,
+        "size": _size(finding.size),
+        "new": new.new,
+    }
+    rows += [_Row("prose", translated(t).format(**words)) for t in (effect, new.advice) if t]
+    plain = EXPLICIT if new.haiku or finding.kind in ("mutation", "leak") else INSTEAD
+    for label, code in ((plain, new.explicit), (IN_HAIKU, new.haiku), (OUTSIDE, new.outside)):
+        if code and not short:
+            rows += [_Row("label", translated(label)), _Row("good", code)]
+    return rows
+
+
+def _error_line(error: BaseException) -> str:
+    first = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {first}".rstrip(": ")
+
+
+def _size(count: int) -> str:
+    for unit, bytes_of_it in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= bytes_of_it:
+            return f"{count / bytes_of_it:.3g} {unit}"
+    return f"{count} B"
+
+
+# --- as text --------------------------------------------------------------------------------------
+
+
+def _as_text(row: _Row) -> list[tuple[str, str]]:
+    """Return the lines of a row, in pieces with a style."""
+    match row.role:
+        case "title":
+            return [(_wrapped(row.text, "") + "\n", "title")]
+        case "kind":
+            return [(row.text, "kind"), ("：" if reader_language() == "zh_CN" else ": ", "")]
+        case "name":
+            return [(row.text, "title"), (f"  {row.place}".rstrip() + "\n", "muted")]
+        case "bad" | "source":
+            return [(f"  {row.place} | ", "muted"), (f"{row.text}\n", row.role)]
+        case "good":
+            return [("".join(f"    {line}\n" for line in row.text.splitlines()), "good")]
+        case "item":
+            return [(f"  - {_wrapped(row.text, '    ').lstrip()}\n", "")]
+        case "label":
+            indent = "" if row.text == translated(UNSEEN) else "  "
+            return [(f"{indent}{row.text}\n", "muted")]
+        case _:
+            return [(_wrapped(row.text, "  ") + "\n", "")]
+
+
+def _wrapped(text: str, indent: str) -> str:
+    """Break a text into lines: English between words, Chinese between characters."""
+    # punctuation stays with what stands before it, so that it does not begin a line
+    pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
+    lines, line = [], indent
+    for piece in pieces:
+        if _columns(line + piece.rstrip()) > WIDTH and line.strip():
+            lines.append(line.rstrip())
+            line = indent
+        line += piece if line.strip() else piece.lstrip()
+    return "\n".join([*lines, line.rstrip()])
+
+
+def _columns(text: str) -> int:
+    """Return the width on a terminal, where a Chinese character takes two columns."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+
+
+def _colored(pieces: list[tuple[str, str]]) -> str:
+    import io
+
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(
+        file=io.StringIO(), force_terminal=True, color_system="standard", soft_wrap=True
+    )
+    with console.capture() as captured:
+        text = Text.assemble(*((text, STYLES.get(style, "")) for text, style in pieces))
+        console.print(text, end="", soft_wrap=True)
+    return captured.get()
+
+
+# --- as HTML --------------------------------------------------------------------------------------
+
+
+def _as_html(row: _Row) -> str:
+    """Return a row as HTML; nothing of its text can be read as HTML."""
+    text, place = html.escape(row.text), html.escape(row.place)
+    prose = re.sub(r"`([^`]*)`", r"<code>\1</code>", text)
+    match row.role:
+        case "kind":
+            return f'<p class="hs-head"><span class="hs-kind">{text}</span> '
+        case "name":
+            return f'<code class="hs-name">{text}</code> <span class="hs-place">{place}</span></p>'
+        case "bad" | "good" | "error" | "source":
+            sign = {"bad": "−", "good": "+", "error": "!", "source": ""}[row.role]
+            return (
+                f'<pre class="hs-{row.role}"><span class="hs-sign" aria-hidden="true">{sign}</span>'
+                f"<code>{text}</code></pre>"
+            )
+        case "change":
+            return f'<p class="hs-change"><code>{text}</code></p>'
+        case _:
+            return f'<p class="hs-{row.role}">{prose}</p>'
+
+
+LIGHT = (
+    "--hs-paper:#ffffff;--hs-sunk:#f5f3ee;--hs-line:#dedad2;--hs-ink:#1b1e24;--hs-muted:#575c66;"
+    "--hs-bad:#b0124a;--hs-bad-tint:#fdeaf0;--hs-good:#146c36;--hs-good-tint:#e6f5ea"
+)
+DARK = (
+    "--hs-paper:#1b1e25;--hs-sunk:#20242d;--hs-line:#363c48;--hs-ink:#e7e9ed;--hs-muted:#a9b0bd;"
+    "--hs-bad:#ff8fae;--hs-bad-tint:#3d1826;--hs-good:#7fd894;--hs-good-tint:#15321f"
+)
+MONO = 'ui-monospace,"SF Mono",SFMono-Regular,"Cascadia Code",Menlo,Consolas,monospace'
+CSS = f"""
+.hs-report{{{LIGHT};color:var(--hs-ink);background:var(--hs-paper);border:1px solid var(--hs-line);
+border-radius:.5rem;padding:.25rem 1.125rem .75rem;max-width:46rem;line-height:1.6;
+overflow-wrap:anywhere;box-sizing:border-box}}
+@media (prefers-color-scheme:dark){{html:not([data-theme="light"]) .hs-report{{{DARK}}}}}
+html[data-theme="dark"] .hs-report{{{DARK}}}
+.hs-report p{{margin:.5rem 0;color:inherit}}
+.hs-report .hs-block+.hs-block{{border-top:1px solid var(--hs-line);margin-top:.75rem}}
+.hs-report .hs-title{{font-weight:700}}
+.hs-report .hs-kind{{font-weight:700;color:var(--hs-bad)}}
+.hs-report .hs-name{{font-weight:700}}
+.hs-report .hs-place,.hs-report .hs-label{{color:var(--hs-muted);font-size:.875rem}}
+.hs-report .hs-label{{margin-bottom:.125rem}}
+.hs-report .hs-item{{padding-left:1rem}}
+.hs-report code,.hs-report pre{{font-family:{MONO};font-size:.84375rem;color:var(--hs-ink);
+background:none;border:0;padding:0}}
+.hs-report p code{{background:var(--hs-sunk);border-radius:.25rem;padding:0 .2em}}
+.hs-report pre{{display:flex;gap:.5rem;margin:.25rem 0 .5rem;padding:.5rem .75rem;
+border-radius:.25rem;overflow-x:auto}}
+.hs-report pre code{{white-space:pre-wrap;min-width:0}}
+.hs-report .hs-bad,.hs-report .hs-error{{background:var(--hs-bad-tint)}}
+.hs-report .hs-source{{background:var(--hs-sunk)}}
+.hs-report .hs-good{{background:var(--hs-good-tint)}}
+.hs-report .hs-sign{{color:var(--hs-bad);user-select:none}}
+.hs-report .hs-good .hs-sign{{color:var(--hs-good)}}
+"""

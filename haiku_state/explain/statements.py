@@ -1,0 +1,229 @@
+"""The statement of a line, as a syntax tree, and what is looked for and replaced in it."""
+
+import ast
+import copy
+import io
+import linecache
+import re
+import tokenize
+from collections.abc import Iterator
+
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.Expr, ast.Return)
+LOOPS = (ast.For, ast.While)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+PLACES = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+def statements(file: str, line: int) -> list[tuple[ast.stmt, ast.AST]]:
+    """Return the statements of a line, the innermost first, each with the function around it.
+
+    Args:
+      file: a file, or the name of a notebook's cell.
+      line: the line, counted from 1.
+
+    Returns:
+      The statements, without definitions; nothing if the source cannot be read. Outside of any
+      function, the second of each pair is the statement itself.
+
+    Example:
+      >>> from haiku_state.explain.statements import statements
+      >>> statements("missing.py", 1)
+      []
+
+    References:
+      Python's documentation, `linecache <https://docs.python.org/3/library/linecache.html>`__.
+    """
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return []
+    found: list[tuple[ast.stmt, ast.AST]] = []
+
+    def visit(node: ast.AST, function: ast.AST | None) -> None:
+        for child in ast.iter_child_nodes(node):
+            visit(child, child if isinstance(child, DEFINITIONS[:2]) else function)
+            if not isinstance(child, ast.stmt) or isinstance(child, DEFINITIONS):
+                continue
+            if child.lineno <= line <= (child.end_lineno or child.lineno):
+                found.append((child, function or child))
+
+    visit(tree, None)
+    return found
+
+
+def header(statement: ast.AST) -> str:
+    """Write a statement; of one with a body, its first line and ``...``."""
+    if hasattr(statement, "body") and isinstance(statement, ast.stmt):
+        statement = copy.copy(statement)
+        statement.body = [ast.Expr(ast.Constant(...))]  # type: ignore[attr-defined]
+        if hasattr(statement, "orelse"):
+            statement.orelse = []
+    return ast.unparse(ast.fix_missing_locations(statement))
+
+
+def spelling(node: ast.AST) -> str:
+    """Write a node as code; ``getattr(a, "n", 0)`` and ``d.get("k", 0)`` as what they read."""
+    match node:
+        case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
+            return f"{ast.unparse(owner)}.{name}"
+        case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[key, *_]):
+            return f"{ast.unparse(owner)}[{ast.unparse(key)}]"
+        case _:
+            return ast.unparse(node)
+
+
+def replaced(node: ast.AST, old: str, new: str, count: int = -1) -> ast.AST:
+    """Return a copy in which the expressions that are spelled ``old`` are ``new``."""
+
+    class Replace(ast.NodeTransformer):
+        left = count
+
+        def visit(self, node: ast.AST) -> ast.AST:
+            if self.left and isinstance(node, ast.expr) and spelling(node) == old:
+                self.left -= 1
+                return ast.parse(new, mode="eval").body
+            return self.generic_visit(node)
+
+    return ast.fix_missing_locations(Replace().visit(copy.deepcopy(node)))
+
+
+def calls_of(statement: ast.AST, name: str) -> list[ast.expr]:
+    """Return the calls of a function in a statement, or the expressions of that name.
+
+    The function is found by its whole name, or else by the last part of it.
+    """
+    nodes = [node for node in _own_nodes(statement) if isinstance(node, ast.expr)]
+    name = _normal(name)
+
+    def names(node: ast.expr) -> str:
+        return ast.unparse(node.func if isinstance(node, ast.Call) else node)
+
+    calls = [node for node in nodes if isinstance(node, ast.Call)]
+    return (
+        [node for node in calls if names(node) == name]
+        or [node for node in nodes if ast.unparse(node) == name]
+        or [node for node in calls if last_part(names(node)) == last_part(name)]
+    )
+
+
+def _own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
+    """Walk through a statement in the order of its text, without the statements inside it."""
+    for child in ast.iter_child_nodes(statement):
+        if not isinstance(child, ast.stmt):
+            yield child
+            yield from _own_nodes(child)
+
+
+def widened(statement: ast.AST, node: ast.expr, conversions: set[str]) -> ast.expr:
+    """Return the largest part around a node that only converts it or takes something out of it."""
+    for parent in ast.walk(statement):
+        match parent:
+            case ast.Attribute(value=inner) | ast.Call(func=inner) if inner is node:
+                return widened(statement, parent, conversions)
+            case ast.Subscript(value=inner, slice=ast.Constant()) if inner is node:
+                return widened(statement, parent, conversions)
+            case ast.BinOp(left=inner, right=ast.Constant()) if inner is node:
+                return widened(statement, parent, conversions)
+            case ast.Call(func=function, args=[inner, *_]) if inner is node:
+                if ast.unparse(function) in conversions:
+                    return widened(statement, parent, conversions)
+    return node
+
+
+def stored(statement: ast.AST, name: str) -> ast.expr | None:
+    """Return what a statement stores in: the thing of that name, as the statement spells it."""
+    found: list[ast.expr] = [
+        node
+        for node in _own_nodes(statement)
+        if isinstance(node, PLACES) and isinstance(node.ctx, ast.Store)
+    ]
+    match statement:
+        case ast.Expr(ast.Call(func=function, args=[owner, ast.Constant(value=str(key)), _])):
+            if ast.unparse(function).endswith(("setattr", "__setattr__")):
+                found.append(ast.Attribute(owner, key, ast.Store()))
+    name = _normal(name)
+    exact = [node for node in found if ast.unparse(node) == name]
+    alike = [node for node in found if same_thing(ast.unparse(node), name)]
+    return next(iter(exact + alike), None)
+
+
+def assigned(statement: ast.stmt, old: str, new: str) -> str:
+    """Write an assignment to ``old`` as one to ``new``; "" if the statement is none."""
+    match statement:
+        case ast.Expr(ast.Call(args=[_owner, _name, value])):
+            return f"{new} = {ast.unparse(replaced(value, old, new))}"
+        case ast.AugAssign(target=target, op=op, value=value) if ast.unparse(target) == old:
+            now = ast.BinOp(ast.Name(new), op, replaced(value, old, new))  # type: ignore[arg-type]
+            return f"{new} = {ast.unparse(now)}"
+        case ast.Assign() | ast.AnnAssign(value=ast.expr()):
+            return ast.unparse(replaced(statement, old, new))
+        case _:
+            return ""
+
+
+def same_thing(text: str, name: str) -> bool:
+    """Whether both name one thing: ``self.n`` is that which the caller calls ``counter.n``."""
+    if text == name:
+        return True
+    return (
+        ("." in text or "[" in text)
+        and "." in name
+        and text[-1] == name[-1]
+        and (_after_owner(text) == _after_owner(name))
+    )
+
+
+def _after_owner(text: str) -> str:
+    """Return the last attribute, with a key behind it."""
+    before, bracket, key = text.partition("[")
+    return before.rpartition(".")[2] + bracket + key
+
+
+def last_part(text: str) -> str:
+    """Return the name of an attribute or variable, or the word in a key, without underscores."""
+    words = re.findall(r"\w+", text)
+    return (words[-1].strip("_") or "value") if words else "value"
+
+
+def base_of(name: str) -> str:
+    """Return ``history`` of ``history[...]`` and ``cache`` of ``cache['k']``."""
+    return re.sub(r"\[[^\[\]]*\]$", "", name)
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names of variables and arguments."""
+    variables = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return variables | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+
+
+def local_names(function: ast.AST) -> set[str]:
+    """Return the names of a function's arguments and of the variables that it assigns to."""
+    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    return arguments | set(stored_names(function))
+
+
+def stored_names(node: ast.AST) -> list[str]:
+    """Return the names of the variables that a piece of code assigns to."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name)]
+    return [name.id for name in names if isinstance(name.ctx, ast.Store)]
+
+
+def double_quoted(code: str) -> str:
+    """Put strings into double quotes, which ``ast.unparse`` does not."""
+    lines = code.splitlines()
+    tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
+    for token in reversed(tokens):
+        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", token.string):
+            (row, start), (_row, end) = token.start, token.end
+            line = lines[row - 1]
+            lines[row - 1] = f'{line[:start]}"{line[start + 1 : end - 1]}"{line[end:]}'
+    return "\n".join(lines)
+
+
+def _normal(name: str) -> str:
+    """Write a name with the quotes and blanks that ``ast.unparse`` writes."""
+    try:
+        return ast.unparse(ast.parse(name, mode="eval"))
+    except SyntaxError:
+        return name
