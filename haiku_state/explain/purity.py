@@ -35,7 +35,7 @@ def explain(
 ) -> Report:
     """Report what a function does besides computing its result from its arguments.
 
-    The function is traced twice, as ``jax.make_jaxpr`` does, and never run on the values of its
+    The function is traced, as ``jax.make_jaxpr`` does, and never run on the values of its
     arguments. What it can reach from outside is compared after each of its lines, and restored
     at the end, also after an exception.
 
@@ -73,27 +73,28 @@ def explain(
     """
     if methods is not None:
         function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
-    first = _traced(function, args, kwargs)
-    second = _traced(function, args, kwargs, exact=first.watch.needs_exact)
-    events = second.events if first.watch.needs_exact else first.events
-    findings = [_finding(event) for event in events]
-    if not findings:
-        findings = list(_differences(first, second))
-    changed = {finding.name: finding for finding in findings}
-    notes = []
-    for read in _frozen(first.reach):
+    run = _traced(function, args, kwargs)
+    if run.watch.needs_exact:
+        run = _traced(function, args, kwargs, "closely")
+    findings = [_finding(event) for event in run.watch.events]
+    if not findings and run.jaxpr is not None:
+        findings = list(_differences(run, _traced(function, args, kwargs, "unwatched")))
+    changed: dict[str, Finding] = {}
+    for finding in findings:
+        changed.setdefault(finding.name, finding)
+    notes = list(_new_functions(run))
+    for read in _frozen(run.reach):
         change = changed.get(read.name, changed.get(f"{read.name}[...]"))
         if change is None:
             notes.append(read)
-        elif read.name in first.reach.constants and _is_before(read, change, first.watch.visited):
+        elif read.name in run.reach.constants and _is_before(read, change, run.watch.visited):
             findings.append(read)
-    notes += _new_functions(first.watch.jitted, second.watch.jitted)
     return Report(
         function=_name(function),
-        findings=_ordered(findings, first.start),
-        notes=_ordered(notes, first.start),
-        unseen=tuple(_unseen(first)),
-        error=first.error,
+        findings=_ordered(findings, run.start),
+        notes=_ordered(notes, run.start),
+        unseen=tuple(_unseen(run)),
+        error=run.error,
     )
 
 
@@ -160,8 +161,7 @@ def explain_retrace(
         for form, one, other in _differing(before.get(name), after.get(name))
     ]
     if not findings:
-        runs = [_traced(function, args, {}).watch.jitted for args in (first, second)]
-        findings = list(_new_functions(*runs))
+        findings = list(_new_functions(_traced(function, second, {})))
     return Report(_name(function), tuple(findings))
 
 
@@ -171,7 +171,6 @@ class _Run(NamedTuple):
     start: Place
     reach: Reach
     watch: Watch
-    events: list[Event]
     jaxpr: Any
     error: BaseException | None
     stopped: Place | None
@@ -180,11 +179,11 @@ class _Run(NamedTuple):
 
 
 def _traced(
-    function: Any, args: Any, kwargs: Any, exact: bool = False, is_static: bool = False
+    function: Any, args: Any, kwargs: Any, how: str = "watched", is_static: bool = False
 ) -> _Run:
     reach = Reach(function)
     start = _start(reach)
-    watch = Watch(reach, start, exact)
+    watch = Watch(reach, start, how)
     leaves, tree = jax.tree.flatten((args, kwargs))
     traced = [index for index, leaf in enumerate(leaves) if _is_traced(leaf, is_static)]
     jaxpr: Any = None
@@ -229,11 +228,11 @@ def _traced(
         stopped = watch.place
     except _NEEDS_A_VALUE as caught:
         if not is_static and any(type(leaf) in (int, float) for leaf in leaves):
-            return _traced(function, args, kwargs, exact, is_static=True)
+            return _traced(function, args, kwargs, how, is_static=True)
         error = caught
     except Exception as caught:
         error = caught
-    return _Run(start, reach, watch, watch.events, jaxpr, error, stopped, is_static)
+    return _Run(start, reach, watch, jaxpr, error, stopped, is_static)
 
 
 def _start(reach: Reach) -> Place:
@@ -413,12 +412,11 @@ def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
             yield from _reads(constant)
 
 
-def _new_functions(first: list[Any], second: list[Any]) -> Iterator[Finding]:
-    """The functions that a later call jits anew, since it makes another object of the same code."""
-    for (one, place), (other, _place) in zip(first, second, strict=False):
-        if one is not other and one != other:
-            name = getattr(other, "__name__", type(other).__name__)
-            yield Finding("retrace", name, *place, "new function")
+def _new_functions(run: _Run) -> Iterator[Finding]:
+    """The functions that are made and jitted in the call: each call compiles them anew."""
+    for function, place in run.watch.jitted:
+        if isinstance(function, types.FunctionType) and not run.reach.knows(function):
+            yield Finding("retrace", function.__name__, *place, "new function")
 
 
 def _unseen(run: _Run) -> Iterator[str]:
@@ -448,6 +446,8 @@ def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
 
 
 def _differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
+    if one is None or other is None:
+        return  # told by the structure of the argument
     if isinstance(one, tuple) and isinstance(other, tuple):
         (_tree, before), (_tree, after) = one, other
         if not hasattr(before, "shape") or not hasattr(after, "shape"):

@@ -233,8 +233,10 @@ class Generator(Holder):
         return self.value.bit_generator.state
 
     def changes(self) -> Iterator[Change]:
-        if not same(self.saved, now := self.copy()):
-            yield Change(None, self.saved, now)
+        now = self.copy()
+        is_python = isinstance(self.value, random.Random)  # a tuple with hundreds of integers
+        if (now != self.saved) if is_python else not same(self.saved, now):
+            yield Change(None, str(self.saved), str(now))
 
     def restore(self) -> None:
         if isinstance(self.value, random.Random):
@@ -357,6 +359,10 @@ class Reach:
                 self.walk(f"{name}.{fields[index]}" if fields else f"{name}[{index}]", item, form)
         else:
             self._walk_object(name, value)
+
+    def knows(self, value: Any) -> bool:
+        """Return whether a value was found."""
+        return id(value) in self._seen
 
     def _add(self, holder: Holder) -> None:
         self.holders.append(holder)

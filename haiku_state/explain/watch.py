@@ -8,6 +8,7 @@ import ast
 import builtins
 import contextlib
 import copy
+import functools
 import inspect
 import io
 import linecache
@@ -97,6 +98,7 @@ for _module in ("posix", "nt"):
     CALLS |= {(_module, name): ("output", "system") for name in _LEAVES_A_MARK.split()}
 CALLS |= {("posix", "urandom"): ("hidden input", "random")}
 
+_QUALIFIED = {name for _module, name in CALLS}
 # these get the time as an argument, if they get so many
 _TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
 # what Python's own library asks for on its own account
@@ -115,10 +117,11 @@ class Watch:
     Args:
       reach: what the function can reach.
       start: the place to name where no line of the user's code was seen.
-      exact: whether to look closer, for the lines of what another watch found at the end.
+      how: ``"watched"``; ``"closely"``, with what is too slow for each line; or ``"unwatched"``,
+        which only keeps what a call does from having an effect.
     """
 
-    def __init__(self, reach: Reach, start: Place, exact: bool = False) -> None:
+    def __init__(self, reach: Reach, start: Place, how: str = "watched") -> None:
         self.place = start
         self.events: list[Event] = []
         self.stored: list[tuple[str, Place, Any]] = []
@@ -128,9 +131,18 @@ class Watch:
         self.visited: dict[Place, int] = {}
         """The lines of the user's code, numbered in the order of their first run."""
         self.needs_exact = False
-        self._exact = exact
+        self._how = how
         self._frame: types.FrameType | None = None
-        self._references = compat.reference_accesses()
+        self._reports: dict[int, Callable[[types.FrameType], None]] = {
+            **{id(code): self._report_environment for code in _ENVIRONMENT},
+            id(_SEED): self._report_seed,
+            id(_SET_STATE): self._report_set_state,
+            id(_JIT): self._report_jit,
+            **{
+                id(code): functools.partial(self._report_reference, how)
+                for code, how in compat.reference_accesses().items()
+            },
+        }
         self._names = {id(value): name for name, value in reach.references.items()}
         self._holders: list[Holder] = [
             *reach.holders,
@@ -161,8 +173,9 @@ class Watch:
             with contextlib.ExitStack() as stack:
                 stack.enter_context(self._replaced_streams())
                 stack.enter_context(self._replaced_edges())
-                sys.settrace(self._call)
-                sys.setprofile(self._profile)
+                if self._how != "unwatched":
+                    sys.settrace(self._call)
+                    sys.setprofile(self._profile)
                 try:
                     yield
                 finally:
@@ -180,34 +193,46 @@ class Watch:
 
     def _is_of_user(self, frame: types.FrameType) -> bool:
         file = frame.f_code.co_filename
+        if file == "<string>":  # made from a text, as the methods of a dataclass are
+            module = frame.f_globals.get("__name__", "")
+            return not (module.startswith("namedtuple_") or library_of_module(module))
         if file not in self._is_user:
             self._is_user[file] = not library_of(file)
         return self._is_user[file]
 
     def _call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        # a million times for a large model: the hash of a code object would cost more than all else
         code = frame.f_code
-        if self._is_of_user(frame):
+        is_user = self._is_user.get(code.co_filename)
+        if is_user or (is_user is None and self._is_of_user(frame)):
             return self._line
-        if code in _ENVIRONMENT and (inner := self._find_user(frame)):
+        if (report := self._reports.get(id(code))) is not None:
+            report(frame)
+        return None
+
+    def _report_environment(self, frame: types.FrameType) -> None:
+        if inner := self._find_user(frame):
             key = frame.f_locals.get("key")
             names = self._called(lambda value: _code(value) is inner.f_code, guess=False)
             self._add("hidden input", (names or [f"os.environ[{key!r}]"])[0], "environment")
-        elif code is _SEED and frame.f_locals.get("a") is None and self._find_user(frame):
+
+    def _report_seed(self, frame: types.FrameType) -> None:
+        if frame.f_locals.get("a") is None and self._find_user(frame):
             names = self._called(lambda value: value in (random.Random, random.seed))
             self._add("hidden input", (names or ["random.Random"])[0], "random")
-        elif code in self._references:
-            self._refer(frame, self._references[code])
-        elif code is _SET_STATE and (user := self._user_above(frame)) is not None:
+
+    def _report_set_state(self, frame: types.FrameType) -> None:
+        if (user := self._user_above(frame)) is not None:
             place = Place(user.f_code.co_filename, user.f_lineno)
             name, value = (frame.f_locals.get(key) for key in ("name", "value"))
             self.stored += [(f"hk.set_state({name!r})", place, leaf) for leaf in _tracers(value)]
-        elif code is _JIT:
-            wrapper = "traceback_util.py"  # around all public functions of JAX
-            above = (f for f in _callers(frame.f_back) if wrapper not in f.f_code.co_filename)
-            if (user := next(above)) and self._is_of_user(user):
-                place = Place(user.f_code.co_filename, user.f_lineno)
-                self.jitted.append((frame.f_locals.get("fun"), place))
-        return None
+
+    def _report_jit(self, frame: types.FrameType) -> None:
+        wrapper = "traceback_util.py"  # around all public functions of JAX
+        above = (f for f in _callers(frame.f_back) if wrapper not in f.f_code.co_filename)
+        if (user := next(above)) and self._is_of_user(user):
+            place = Place(user.f_code.co_filename, user.f_lineno)
+            self.jitted.append((frame.f_locals.get("fun"), place))
 
     def _line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         self._settle()
@@ -219,7 +244,7 @@ class Watch:
 
     def _settle(self, at_end: bool = False) -> None:
         for holder in self._holders:
-            if holder.is_large and not (at_end or self._exact):
+            if holder.is_large and not (at_end or self._how == "closely"):
                 continue
             for change in holder.changes():
                 key = id(holder), change.key
@@ -228,7 +253,7 @@ class Watch:
                     continue
                 self._last[key] = change.after
                 self._changed(holder, change, before)
-        if self._exact and self._frame is not None:
+        if self._how == "closely" and self._frame is not None:
             self._note_inner(self._frame)
 
     def _drop_undone(self) -> None:
@@ -260,6 +285,7 @@ class Watch:
         code = frame.f_code
         for name in (*code.co_freevars, *code.co_varnames[: code.co_argcount]):
             value = frame.f_locals.get(name)
+            parts: dict[str, Any]
             if isinstance(value, jax.core.Tracer):
                 parts = {"": value} if name in code.co_freevars else {}
             elif isinstance(value, dict):
@@ -275,7 +301,7 @@ class Watch:
                 self.stored += [(name + part, self.place, tracer) for tracer in tracers]
                 self._inner[key] = item
 
-    def _refer(self, frame: types.FrameType, access: str) -> None:
+    def _report_reference(self, how: str, frame: types.FrameType) -> None:
         if self._user_above(frame) is None:
             return
         self._find_user(frame, anywhere=True)
@@ -287,10 +313,13 @@ class Watch:
             if self._resolves(node.value, lambda value: value is reference)
         ]
         name = names[0] if names else self._names.get(id(reference), "ref")
-        self._add("reference", f"{name}[...]", access)
+        last = self.events[-1] if self.events else None
+        if last is not None and last[:3] == ("reference", f"{name}[...]", self.place):
+            self.events.pop()  # `counter[...] += 1` reads and writes
+        self._add("reference", f"{name}[...]", how)
 
     def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        if event != "c_call":
+        if event != "c_call" or getattr(arg, "__qualname__", "") not in _QUALIFIED:
             return
         called = getattr(arg, "__module__", None), getattr(arg, "__qualname__", "")
         if called == _CSV and id(arg.__self__) not in self._opaque:
