@@ -120,7 +120,7 @@ def _leaf(series: "list[LeafSummary | None]", key: tuple[Any, ...]) -> dict[str,
     columns: dict[str, list[Any]] = {
         "type": [s and _type(s) for s in series],
         "changed": [s and s.changed for s in series],
-        "retyped": [s and _is_retyped(series, index) for index, s in enumerate(series)],
+        "retyped": _retyped(series),
         "values": [s and _values(s) for s in series],
         "strip": [s and _levels(s.strip, low, high) for s in series],
         "nan": [s and s.nan for s in series],
@@ -157,10 +157,14 @@ def _type(summary: "LeafSummary") -> str:
     return summary.dtype + (f"[{','.join(map(str, summary.shape))}]" if summary.shape else "")
 
 
-def _is_retyped(series: "list[LeafSummary | None]", index: int) -> bool:
-    before = next((s for s in reversed(series[:index]) if s is not None), None)
-    now = series[index]
-    return before is not None and now is not None and _type(before) != _type(now)
+def _retyped(series: "list[LeafSummary | None]") -> list[bool]:
+    """Tell at which records the dtype or the shape is not that of the record before."""
+    types = [None if summary is None else _type(summary) for summary in series]
+    retyped, before = [], None
+    for now in types:
+        retyped.append(None not in (before, now) and before != now)
+        before = now or before
+    return retyped
 
 
 def _values(summary: "LeafSummary") -> list[str] | None:

@@ -107,6 +107,10 @@ def test_a_change_of_dtype_or_shape_is_a_change():
     assert summary(jnp.int32(1), jnp.float32(1)).changed is True
     assert summary(jnp.zeros(2), jnp.zeros((2, 1))).changed is True
     assert summary(jnp.zeros(2), jnp.zeros((2, 1))).change is None
+    [leaf] = data(recorded(*(jnp.asarray(0, dtype) for dtype in ("int32", "int32", "float32"))))[
+        "leaves"
+    ]
+    assert leaf["retyped"] == [False, False, True]
 
 
 def test_an_array_in_parts():
