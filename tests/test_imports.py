@@ -15,7 +15,7 @@ SOURCES = {
 }
 
 # each room may import itself and those before it; what has no number is below all of them
-ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes")
+ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes", "explain")
 BELOW = {"typing", "compat", "errors"}
 BESIDE = {"data": BELOW, "commands": {*BELOW, "commands"}}
 MODULES_MAY = {"haiku", "jax", "numpy"}

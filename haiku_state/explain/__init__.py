@@ -1,5 +1,7 @@
-"""Seen from inside: why a function is impure, where its state goes, how it changed."""
+"""Seen: why a function is impure, where its state goes, and how a train state changed."""
 
+from haiku_state.explain.history import History as History
+from haiku_state.explain.history import LeafSummary as LeafSummary
 from haiku_state.explain.purity import assert_pure as assert_pure
 from haiku_state.explain.purity import explain as explain
 from haiku_state.explain.purity import explain_retrace as explain_retrace

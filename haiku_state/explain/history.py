@@ -1,0 +1,344 @@
+"""How a train state changes over the steps of a training, leaf by leaf."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors import ArgumentError
+from haiku_state.errors.base import as_lines
+from haiku_state.errors.describe import Leaves, consumed_error, leaked_error
+from haiku_state.errors.language import deferred as _
+from haiku_state.explain.history_page import page, widget
+
+# an array of up to so many elements keeps its values; a larger one becomes a strip
+SMALL = 16
+STRIP = 64
+
+
+class LeafSummary(NamedTuple):
+    """What a :class:`History` keeps of one leaf at one record.
+
+    The statistics are taken in float64 over the elements that are finite, of a complex array over
+    their absolute values. A random key has none.
+
+    Example:
+      >>> from haiku_state.explain import History
+      >>> history = History()
+      >>> history.record([3.0, 5.0])
+      >>> history[0]["train_state[1]"].mean
+      5.0
+
+    References:
+      :class:`History`.
+    """
+
+    dtype: str
+    """The dtype, such as ``float32`` or ``key<fry>``; ``None`` for a None."""
+
+    shape: tuple[int, ...]
+    """The shape; of an array of random keys, that of the array of keys."""
+
+    mean: float | None = None
+    """The mean; None if there is no finite element."""
+
+    std: float | None = None
+    """The standard deviation, with n in the denominator."""
+
+    min: float | None = None
+    """The smallest element."""
+
+    max: float | None = None
+    """The largest element."""
+
+    nan: int = 0
+    """The number of elements that are NaN."""
+
+    inf: int = 0
+    """The number of elements that are infinite."""
+
+    changed: bool | None = None
+    """Whether an element, the shape or the dtype differs from the record before; None at first."""
+
+    change: float | None = None
+    """The Euclidean norm of the change since the record before, over what is finite in both."""
+
+    values: tuple[Any, ...] | None = None
+    """The elements, if there are up to 16; of a random key, the words of its data."""
+
+    strip: tuple[float, ...] | None = None
+    """The means of up to 64 blocks of a larger array; NaN where an element is not finite."""
+
+
+class History:
+    """Record a train state after each step, and show how every leaf of it changes.
+
+    A notebook shows a history as a widget: a slider over the records, the tree of leaves with
+    what has changed since the record before, and a curve for each leaf. :meth:`save` writes the
+    same widget into a file that needs no network.
+
+    Only small summaries are kept of each record, and a copy of the last train state in the host's
+    memory. A later update may therefore consume the arrays. The widget needs about 100 bytes for
+    each leaf and record: of a long training, record every tenth or hundredth step.
+
+    Example:
+      >>> import jax, jax.numpy as jnp, optax
+      >>> import haiku_state as hs
+      >>> from haiku_state.explain import History
+      >>> model = hs.pure_pair(hs.LinearRegression)
+      >>> batch = {"x": jnp.eye(3), "y": jnp.arange(3.0)}
+      >>> def loss_fn(params, state, rng, batch):
+      ...     output, state = model.apply(params, state, rng, batch["x"], is_training=True)
+      ...     return jnp.mean((output - batch["y"]) ** 2), (state, {})
+      >>> optimizer = optax.sgd(0.5)
+      >>> train_state = hs.init_train_state(
+      ...     model.init, optimizer, jax.random.key(0), batch["x"], is_training=True)
+      >>> update = hs.jit_update(hs.make_update(loss_fn, optimizer))
+      >>> history = History()
+      >>> history.record(train_state)
+      >>> for step in range(3):
+      ...     train_state, metrics = update(train_state, batch)
+      ...     history.record(train_state, metrics=metrics)
+      >>> history
+      <History of 4 records with 5 leaves>
+      >>> history[3]["train_state.step"].values
+      (3,)
+
+    References:
+      The lesson *See inside*.
+    """
+
+    def __init__(self) -> None:
+        self._records: list[dict[str, LeafSummary]] = []
+        self._structures: dict[str, Any] = {}
+        self._last: dict[str, np.ndarray | None] = {}
+        self._keys: dict[str, tuple[Any, ...]] = {}
+
+    def record(self, train_state: Any, *, metrics: Any = None) -> None:
+        """Add the present values of a train state, and of the metrics of its step.
+
+        Args:
+          train_state: a train state, or any other PyTree of arrays and numbers, on one device,
+            replicated, or sharded over the devices of this process. Its structure must be that of
+            the first record. Shapes and dtypes may change: the widget points it out.
+          metrics: a PyTree of metrics; None if this record has none, such as the initial one.
+
+        Raises:
+          ArgumentError: the structure has changed; a leaf is a tracer, not a number, or has
+            parts on the devices of another process. Nothing is recorded then.
+          LeakedTracerError: a leaf is a tracer of a transformation that has ended.
+          DonatedBufferError: an update has consumed a leaf.
+
+        Example:
+          >>> import jax.numpy as jnp
+          >>> from haiku_state.explain import History
+          >>> history = History()
+          >>> for count in range(3):
+          ...     history.record({"counter": {"count": jnp.int32(count)}})
+          >>> history[2]["train_state['counter']['count']"].changed
+          True
+
+        References:
+          :func:`.jit_update`, which consumes the train state that it gets.
+        """
+        trees = {"train_state": train_state} | ({} if metrics is None else {"metrics": metrics})
+        leaves: Leaves = {}
+        keys = {}
+        for name, tree in trees.items():
+            for path, leaf in jax.tree_util.tree_leaves_with_path(tree, is_leaf=_is_none):
+                full = f"{name}{jax.tree_util.keystr(path)}"
+                leaves[full] = leaf
+                keys[full] = path if name == "train_state" else (name, *path)
+        self._check(trees, leaves)
+        arrays = {path: _on_host(path, leaf) for path, leaf in leaves.items()}
+        record = {
+            path: _summary(leaf, arrays[path], self._last.get(path), self._latest(path))
+            for path, leaf in leaves.items()
+        }
+        self._structures |= {name: jax.tree.structure(tree) for name, tree in trees.items()}
+        self._records.append(record)
+        self._last |= arrays
+        self._keys |= keys
+
+    def save(self, path: "str | Path") -> None:
+        """Write the widget into one HTML file, which a browser can open without a network.
+
+        Args:
+          path: the file to write; one that exists is replaced.
+
+        Raises:
+          OSError: the file cannot be written.
+
+        Example:
+          >>> import pathlib, tempfile
+          >>> from haiku_state.explain import History
+          >>> history = History()
+          >>> history.record({"count": 1})
+          >>> with tempfile.TemporaryDirectory() as folder:
+          ...     history.save(f"{folder}/history.html")
+          ...     print(pathlib.Path(folder, "history.html").read_text(encoding="utf-8")[:15])
+          <!doctype html>
+
+        References:
+          MDN, `data and scripts in one page
+          <https://developer.mozilla.org/en-US/docs/Web/HTML/Element/script>`__.
+        """
+        Path(path).write_text(page(self._records, self._keys), encoding="utf-8")
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __getitem__(self, index: int) -> dict[str, LeafSummary]:
+        return dict(self._records[index])
+
+    def __repr__(self) -> str:
+        return f"<History of {len(self)} records with {len(self._keys)} leaves>"
+
+    def _repr_html_(self) -> str:
+        return widget(self._records, self._keys)
+
+    def _latest(self, path: str) -> LeafSummary | None:
+        records = (record[path] for record in reversed(self._records) if path in record)
+        return next(records, None)
+
+    def _check(self, trees: dict[str, Any], leaves: Leaves) -> None:
+        """Refuse what has no values, and a tree that is not the tree of the first record."""
+        if leaked := leaked_error(leaves):
+            raise leaked
+        if consumed := consumed_error(**trees):
+            raise consumed
+        for path, leaf in leaves.items():
+            if isinstance(leaf, jax.core.Tracer):
+                raise ArgumentError(
+                    argument=path,
+                    value=_("a tracer"),
+                    expected=_("an array with values"),
+                    wrong="jax.jit(lambda train_state, batch: history.record(train_state))",
+                    right="train_state, metrics = update(train_state, batch); "
+                    "history.record(train_state)",
+                    why=_(
+                        "record would run once, while the function is traced, and there are no "
+                        "numbers yet"
+                    ),
+                    more="api/explain",
+                )
+        for name, tree in trees.items():
+            structure = jax.tree.structure(tree)
+            first = self._structures.get(name, structure)
+            if structure != first:
+                known = {path for path in self._keys if path.startswith(name)}
+                now = {path for path in leaves if path.startswith(name)}
+                changes = [f"- {path}" for path in self._keys if path in known - now]
+                changes += [f"+ {path}" for path in leaves if path in now - known]
+                raise ArgumentError(
+                    argument=name,
+                    value=as_lines(changes or [f"- {first}", f"+ {structure}"]),
+                    expected=_("a tree with the structure of the first record"),
+                    wrong=f"history.record({'other' if name == 'train_state' else 'train_state'}"
+                    f"{', metrics=other' if name == 'metrics' else ''})",
+                    right="other_history = History(); other_history.record(other)",
+                    why=_("the widget shows one tree, and compares each leaf with the one before"),
+                    more="api/explain",
+                )
+
+
+def _is_none(leaf: Any) -> bool:
+    return leaf is None
+
+
+def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
+    """Copy a leaf into the host's memory: an update may consume it afterwards."""
+    if leaf is None:
+        return None
+    if isinstance(leaf, jax.Array):
+        if not leaf.is_fully_addressable and not leaf.is_fully_replicated:
+            raise ArgumentError(
+                argument=path,
+                value=_("an array with parts on other processes"),
+                expected=_("an array of this process, or one with a copy on each process"),
+                wrong="history.record(train_state)",
+                right="history.record(multihost_utils.process_allgather(train_state, tiled=True))",
+                why=_("a process can only read what lies on its own devices"),
+                more="api/explain",
+            )
+        if _is_key(leaf):
+            leaf = jax.random.key_data(leaf)
+    array = np.array(leaf)
+    if array.dtype.kind in "OSUMm" or array.dtype.names:
+        raise ArgumentError(
+            argument=path,
+            value=type(leaf).__name__,
+            expected=_("an array or a number"),
+            wrong="history.record((train_state, 'note'))",
+            right="history.record(train_state)",
+            why=_("there is neither a mean nor a change of something that is not a number"),
+            more="api/explain",
+        )
+    return array
+
+
+def _is_key(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+
+
+def _summary(
+    leaf: Any, array: "np.ndarray | None", last: "np.ndarray | None", before: LeafSummary | None
+) -> LeafSummary:
+    """Put a leaf into a few numbers, with those of the record before to compare."""
+    if array is None:
+        return LeafSummary("None", (), changed=None if before is None else False)
+    is_key = _is_key(leaf)
+    summary = LeafSummary(str(leaf.dtype) if is_key else str(array.dtype), np.shape(leaf))
+    wide = _wide(array)
+    if before is not None:
+        same_type = (summary.dtype, summary.shape) == (before.dtype, before.shape)
+        same = same_type and last is not None and _equal(array, last)
+        summary = summary._replace(changed=not same)
+        if last is not None and last.shape == array.shape and not is_key:
+            summary = summary._replace(change=_distance(wide, _wide(last)))
+    if array.size <= SMALL:
+        summary = summary._replace(values=tuple(array.reshape(-1).tolist()))
+    if is_key:
+        return summary
+    sizes = np.abs(wide) if np.iscomplexobj(wide) else wide
+    is_finite = np.isfinite(sizes)
+    finite = sizes if is_finite.all() else sizes[is_finite]
+    if finite.size:
+        with np.errstate(over="ignore", invalid="ignore"):
+            summary = summary._replace(
+                mean=float(finite.mean()),
+                std=float(finite.std()),
+                min=float(finite.min()),
+                max=float(finite.max()),
+            )
+    nan = int(np.isnan(sizes).sum())
+    summary = summary._replace(nan=nan, inf=sizes.size - finite.size - nan)
+    return summary if array.size <= SMALL else summary._replace(strip=_strip(sizes, is_finite))
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def _equal(array: np.ndarray, last: np.ndarray) -> bool:
+    is_same = array == last
+    if array.dtype.kind not in "biu":
+        is_same |= (array != array) & (last != last)  # a NaN that was one before
+    return bool(np.all(is_same))
+
+
+def _distance(wide: np.ndarray, last: np.ndarray) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        change = (wide - last).reshape(-1)
+        norm = np.linalg.norm(change)
+        return float(norm if np.isfinite(norm) else np.linalg.norm(change[np.isfinite(change)]))
+
+
+def _strip(sizes: np.ndarray, is_finite: np.ndarray) -> tuple[float, ...]:
+    starts = np.unique(np.linspace(0, sizes.size, STRIP, endpoint=False).astype(int))
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = np.add.reduceat(sizes.reshape(-1), starts) / np.diff([*starts, sizes.size])
+    whole = np.logical_and.reduceat(is_finite.reshape(-1), starts)
+    return tuple(float(mean) for mean in np.where(whole, means, np.nan))

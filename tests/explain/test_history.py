@@ -1,0 +1,469 @@
+"""A history: its numbers are NumPy's, what has no numbers is refused, and the widget works."""
+
+import functools
+import html.parser
+import json
+import os
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from chromium import CHROMIUM, QUIET
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+import haiku_state as hs
+from haiku_state.errors import ArgumentError, DonatedBufferError, LeakedTracerError
+from haiku_state.explain import History
+
+HOSTILE = "</script><img src=x onerror=alert(1)>&amp;\u2028'\""
+LARGE = np.random.default_rng(0).normal(size=(2, 40, 25))
+
+
+def recorded(*leaves):
+    history = History()
+    for leaf in leaves:
+        history.record(leaf)
+    return history
+
+
+def summary(*leaves):
+    return recorded(*leaves)[-1]["train_state"]
+
+
+# --- numbers ---
+
+
+@pytest.mark.parametrize(
+    "dtype", ["float32", "float16", "bfloat16", "float8_e4m3fn", "int32", "uint8", "bool"]
+)
+@pytest.mark.parametrize("size", [1, 16, 17, 64, 1000])
+def test_the_statistics_are_those_of_float64(dtype, size):
+    before, after = (jnp.asarray(3 + 2 * LARGE[i].reshape(-1)[:size]).astype(dtype) for i in (0, 1))
+    found = summary(before, after)
+    wide, last = (np.asarray(a).astype(np.float64) for a in (after, before))
+    assert (found.dtype, found.shape) == (dtype, (size,))
+    expected = (wide.mean(), wide.std(), wide.min(), wide.max(), np.linalg.norm(wide - last))
+    assert (*found[2:6], found.change) == pytest.approx(expected, rel=1e-12)
+    assert found.changed is (not np.array_equal(wide, last))
+    assert (found.nan, found.inf) == (0, 0)
+    assert (found.values is None) is (size > 16)
+    assert (found.strip is None) is (size <= 16)
+
+
+def test_statistics_of_a_large_float32_are_not_those_of_float32():
+    values = np.float32(1e4) + np.random.default_rng(1).normal(size=10**6).astype(np.float32)
+    assert summary(jnp.asarray(values)).std == pytest.approx(values.astype(float).std(), rel=1e-10)
+
+
+def test_the_strip_has_the_means_of_blocks():
+    found = summary(LARGE[0].reshape(-1)[:640])
+    assert found.strip == pytest.approx(LARGE[0].reshape(-1)[:640].reshape(64, 10).mean(1))
+    assert summary(LARGE[0, 0]).strip == pytest.approx(LARGE[0, 0])  # 25 elements, 25 blocks
+    assert len(summary(LARGE).strip) == 64
+
+
+def test_what_is_not_finite_is_counted_apart():
+    first = np.arange(20.0)
+    second = first + 1
+    second[[3, 4, 5]] = np.nan, np.inf, -np.inf
+    found = summary(first, second)
+    is_finite = np.isfinite(second)
+    assert (found.nan, found.inf) == (1, 2)
+    assert found.mean == second[is_finite].mean()
+    assert found.change == pytest.approx(np.sqrt(17))
+    assert np.isnan(found.strip).tolist() == (~is_finite).tolist()
+    assert summary(second, second).changed is False
+    nothing = summary(np.full(3, np.nan))
+    assert (nothing.mean, nothing.max, nothing.nan) == (None, None, 3)
+
+
+def test_a_random_key_has_data_and_no_statistics():
+    key = jax.random.key(3)
+    history = recorded(key)
+    [new] = jax.random.split(key, 1)  # a key that was recorded can still be used
+    history.record(new)
+    found = history[1]["train_state"]
+    assert (found.dtype, found.changed, found.change, found.mean) == ("key<fry>", True, None, None)
+    assert found.values == tuple(np.asarray(jax.random.key_data(new)).tolist())
+    assert summary(jax.random.split(jax.random.key(0), 4)).shape == (4,)
+
+
+def test_odd_leaves():
+    assert summary(jnp.zeros((0, 3))).values == ()
+    assert summary(jnp.zeros((0, 3)), jnp.zeros((0, 3))).changed is False
+    assert summary(None, None).changed is False
+    assert summary(3).values == (3,)
+    assert summary(True).values == (True,)
+    assert summary(np.uint32(2**32 - 1)).values == (2**32 - 1,)
+    complexes = summary(np.array([3 + 4j, 0]), np.array([3 + 4j, 1j]))
+    assert (complexes.max, complexes.change) == (5.0, 1.0)
+    assert summary(np.full(100, 1e300)).std is not None
+
+
+def test_a_change_of_dtype_or_shape_is_a_change():
+    assert summary(jnp.int32(1), jnp.float32(1)).changed is True
+    assert summary(jnp.zeros(2), jnp.zeros((2, 1))).changed is True
+    assert summary(jnp.zeros(2), jnp.zeros((2, 1))).change is None
+    [leaf] = data(recorded(*(jnp.asarray(0, dtype) for dtype in ("int32", "int32", "float32"))))[
+        "leaves"
+    ]
+    assert leaf["retyped"] == [False, False, True]
+
+
+def test_an_array_in_parts():
+    devices = jax.devices()
+    mesh = Mesh(np.array(devices), ("data",))
+    rows = np.arange(float(len(devices) * 8)).reshape(len(devices), 8)
+    for spec in (PartitionSpec("data"), PartitionSpec()):
+        array = jax.device_put(rows, NamedSharding(mesh, spec))
+        assert summary(array).mean == rows.mean()
+
+
+def test_a_consumed_train_state_stays_as_it_was_recorded():
+    update = jax.jit(lambda count: count + 1, donate_argnums=0)
+    history, count = History(), jnp.zeros(8)
+    for _ in range(3):
+        history.record(count)
+        count = update(count)
+    assert [record["train_state"].mean for record in history] == [0, 1, 2]
+    assert [record["train_state"].changed for record in history] == [None, True, True]
+
+
+def test_metrics_may_be_absent():
+    history = recorded({"w": jnp.ones(2)})
+    history.record({"w": jnp.ones(2)}, metrics={"loss": jnp.float32(2)})
+    history.record({"w": jnp.ones(2)})
+    history.record({"w": jnp.ones(2)}, metrics={"loss": jnp.float32(1)})
+    assert "metrics['loss']" not in history[2]
+    assert history[3]["metrics['loss']"].change == 1.0
+    assert data(history)["leaves"][1]["mean"] == [None, 2.0, None, 1.0]
+    assert len(history) == 4
+    assert "4 records with 2 leaves" in repr(history)
+
+
+# --- what is refused ---
+
+
+@pytest.mark.parametrize(
+    ("after", "change"),
+    [
+        ({"a": 1}, "- train_state['b']"),
+        ({"a": 1, "b": 2, "c": 3}, "+ train_state['c']"),
+        ({"a": 1, "b": None}, "None"),
+        ({"a": 1, "b": (2,)}, "+ train_state['b'][0]"),
+        ([1, 2], "+ train_state[0]"),
+    ],
+)
+def test_another_structure_is_refused_with_its_path(after, change):
+    history = recorded({"a": 1, "b": 2})
+    with pytest.raises(ArgumentError, match=re.escape(change)):
+        history.record(after)
+    assert len(history) == 1
+    history.record({"a": 5, "b": 2})
+    assert history[1]["train_state['a']"].change == 4.0
+
+
+def test_metrics_of_another_structure_are_refused():
+    history = History()
+    history.record(1, metrics={"loss": 1})
+    with pytest.raises(ArgumentError, match="accuracy"):
+        history.record(1, metrics={"accuracy": 1})
+
+
+def test_a_list_that_became_a_tuple_is_refused():
+    with pytest.raises(ArgumentError, match="PyTreeDef"):
+        recorded([1], (1,))
+
+
+def test_tracers_are_refused():
+    history = History()
+    with pytest.raises(ArgumentError, match=r"train_state\['w'\] is a tracer"):
+        jax.jit(lambda w: history.record({"w": w}))(1.0)
+    leaked = []
+    jax.jit(leaked.append)(1.0)
+    with pytest.raises(LeakedTracerError):
+        history.record(leaked)
+    assert len(history) == 0
+
+
+def test_a_consumed_leaf_is_refused():
+    consumed = jnp.ones(3)
+    consumed.delete()
+    with pytest.raises(DonatedBufferError):
+        recorded({"w": consumed})
+
+
+def test_parts_of_another_process_are_refused(monkeypatch):
+    array = jnp.ones(3)
+    monkeypatch.setattr(type(array), "is_fully_addressable", False)
+    assert summary(array).mean == 1  # a copy lies here
+    monkeypatch.setattr(type(array), "is_fully_replicated", False)
+    with pytest.raises(ArgumentError, match=r"train_state\['w'\] is an array with parts on other"):
+        recorded({"w": array})
+
+
+@pytest.mark.parametrize(
+    "leaf", ["text", object(), np.array([("a", 1)], [("n", "U1"), ("i", int)])]
+)
+def test_what_is_not_a_number_is_refused(leaf):
+    with pytest.raises(ArgumentError, match="must be an array or a number"):
+        recorded({"w": leaf})
+
+
+# --- the page ---
+
+
+class Page(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts = [], {}
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data):
+        tag = self.tags[-1][0] if self.tags else ""
+        self.texts.setdefault(tag, []).append(data)
+
+
+def data(history):
+    page = Page(history._repr_html_())
+    [text] = [t for t in page.texts["script"] if t.startswith("{")]
+    return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
+
+
+@functools.cache
+def trained(steps=5):
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax.adam
+        return trained_anew(steps)
+
+
+def trained_anew(steps):
+    model = hs.pure_pair(hs.Classifier, [8], 3)
+    batch = {"x": jnp.asarray(LARGE[0, :, :4], jnp.float32), "y": jnp.arange(40) % 3}
+
+    def loss_fn(params, state, rng, batch):
+        logits, state = model.apply(params, state, rng, batch["x"], is_training=True)
+        losses = optax.softmax_cross_entropy_with_integer_labels(logits, batch["y"])
+        return losses.mean(), (state, {})
+
+    optimizer = optax.adam(0.01)
+    train_state = hs.init_train_state(
+        model.init, optimizer, jax.random.key(0), batch["x"], is_training=True
+    )
+    update = hs.jit_update(hs.make_update(loss_fn, optimizer))
+    history = recorded(train_state)
+    for _ in range(steps):
+        train_state, metrics = update(train_state, batch)
+        history.record(train_state, metrics=metrics)
+    return history
+
+
+def awkward():
+    history = History()
+    for i in range(3):
+        history.record(
+            {
+                HOSTILE: jnp.bfloat16(i),
+                "empty": jnp.zeros((0, 3)),
+                "huge": 2**62 + i,
+                "key": jax.random.key(i),
+                "large": np.where(np.arange(100) < 5 * i, np.nan, 1.0),
+                "none": None,
+                "numbers": jnp.array([i, np.nan, np.inf, -np.inf]),
+            }
+        )
+    return history
+
+
+def test_the_data_is_valid_json_and_exact():
+    leaves = {leaf["path"][-1]: leaf for leaf in data(awkward())["leaves"]}
+    assert list(leaves) == [HOSTILE, "empty", "huge", "key", "large", "none", "numbers"]
+    assert leaves["huge"]["values"][-1] == [str(2**62 + 2)]
+    assert leaves["numbers"]["values"][1] == ["1", "nan", "inf", "-inf"]
+    assert leaves["large"]["strip"][2].count(".") > 0
+    assert leaves["none"]["type"] == ["None"]
+    assert leaves["key"]["kind"] == "rng"
+
+
+def test_the_tree_knows_the_kinds_and_the_steps():
+    found = data(trained())
+    kinds = {leaf["path"][0]: leaf["kind"] for leaf in found["leaves"]}
+    assert kinds == {
+        "params": "params", "state": "state", "opt_state": "opt_state", "rng": "rng",
+        "step": "other", "metrics": "other",
+    }  # fmt: skip
+    assert found["steps"] == ["0", "1", "2", "3", "4", "5"]
+    assert set(found["labels"]["en"]) == set(found["labels"]["zh"])
+    assert found["labels"]["zh"]["play"] == "播放"
+
+
+def test_a_hostile_name_stays_a_name():
+    text = awkward()._repr_html_()
+    page = Page(text)
+    assert not any(tag == "img" for tag, _ in page.tags)
+    assert text.count("</script>") == 2
+    assert any("<img src=x" in code for code in page.texts["code"])
+
+
+def test_without_data_the_widget_is_small(tmp_path):
+    history = recorded(1)
+    history.save(tmp_path / "history.html")
+    assert (tmp_path / "history.html").stat().st_size < 45_000  # the limit is 100 kB
+    assert "Nothing has been recorded" in History()._repr_html_()
+
+
+def test_the_page_asks_for_nothing():
+    page = Page(trained()._repr_html_())
+    assert not any({"src", "href"} & set(attributes) for _, attributes in page.tags)
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", trained()._repr_html_())
+
+
+# --- in Chromium ---
+
+
+@pytest.fixture(scope="module")
+def browser():
+    skip = pytest.fail if os.environ.get("HAIKU_STATE_REQUIRE_BROWSER") else pytest.skip
+    if CHROMIUM is None:
+        skip("there is no Chromium on this machine")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        skip("playwright is not installed; the extra dev has it")
+    with sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    contexts = []
+
+    def open_page(text, width=1280, **options):
+        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.requests, page.complaints = [], []
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("console", lambda message: page.complaints.append(message.text))
+        (tmp_path / "page.html").write_text(text, encoding="utf-8")
+        page.goto((tmp_path / "page.html").as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def saved(history, tmp_path):
+    history.save(tmp_path / "saved.html")
+    return (tmp_path / "saved.html").read_text(encoding="utf-8")
+
+
+def assert_quiet(page):
+    assert page.complaints == []
+    assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
+
+
+def test_the_slider_moves_by_keyboard(open_page, tmp_path):
+    page = open_page(saved(trained(), tmp_path))
+    position, slider = page.locator(".hs-history-position"), page.get_by_role("slider")
+    count = page.locator(".hs-history-leaf", has_text="counter").first
+    assert position.inner_text() == "step 5 record 6 of 6"
+    assert count.locator(".hs-history-value").inner_text() == "5"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert slider.evaluate("slider => slider === document.activeElement")
+    assert slider.evaluate("slider => getComputedStyle(slider).outlineWidth") == "3px"
+    page.keyboard.press("ArrowLeft")
+    assert position.inner_text() == "step 4 record 5 of 6"
+    assert slider.get_attribute("aria-valuetext").startswith("step 4, record 5 of 6, ")
+    assert count.locator(".hs-history-value").inner_text() == "4"
+    assert count.locator(".hs-history-change").inner_text() == "changed by 1"
+    page.keyboard.press("Home")
+    assert position.inner_text() == "step 0 record 1 of 6"
+    assert count.locator(".hs-history-change").inner_text() == "first value"
+    assert_quiet(page)
+
+
+def test_a_group_unfolds_at_the_record_that_is_shown(open_page, tmp_path):
+    page = open_page(saved(trained(), tmp_path))
+    group = page.locator("details", has=page.locator("summary", has_text="opt_state")).first
+    assert group.get_attribute("open") is None
+    page.get_by_role("slider").press("Home")
+    group.locator("summary").first.press("Enter")
+    # its rows were made only now, and show the first record
+    count = group.locator(".hs-history-leaf", has_text="count").first
+    assert count.locator(".hs-history-value").inner_text() == "0"
+    assert_quiet(page)
+
+
+def test_it_plays_only_when_asked_and_pauses(open_page, tmp_path):
+    page = open_page(saved(trained(2), tmp_path))
+    page.clock.install()
+    page.reload()
+    position = page.locator(".hs-history-position")
+    page.clock.run_for(5000)
+    assert position.inner_text() == "step 2 record 3 of 3"
+    page.get_by_role("button", name="Play").click()
+    assert position.inner_text() == "step 0 record 1 of 3"
+    page.clock.run_for(1000)
+    assert position.inner_text() == "step 1 record 2 of 3"
+    page.get_by_role("button", name="Pause").click()
+    page.clock.run_for(5000)
+    assert position.inner_text() == "step 1 record 2 of 3"
+    page.get_by_role("button", name="Play").click()
+    page.clock.run_for(5000)
+    assert position.inner_text() == "step 2 record 3 of 3"
+    assert page.get_by_role("button", name="Play").is_visible()
+    assert_quiet(page)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize(("lang", "play"), [("en", "Play"), ("zh-CN", "播放"), ("zh_CN", "播放")])
+def test_several_on_a_page_of_either_language_and_theme(open_page, width, lang, play):
+    widgets = trained()._repr_html_() + awkward()._repr_html_() + History()._repr_html_()
+    page = open_page(f'<!doctype html><html lang="{lang}" data-theme="dark">{widgets}', width)
+    assert page.get_by_role("button", name=play).count() == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    colour = "view => getComputedStyle(view).backgroundColor"
+    view = page.locator(".hs-history-view").first
+    assert view.evaluate(colour) == "rgb(27, 30, 37)"
+    page.evaluate("document.documentElement.dataset.theme = 'light'")
+    assert view.evaluate(colour) == "rgb(255, 255, 255)"
+    page.get_by_role("slider").first.press("Home")
+    assert page.get_by_role("slider").nth(1).input_value() == "2"
+    assert page.locator("img").count() == 0
+    assert_quiet(page)
+
+
+def test_the_language_of_the_rendering_counts_without_a_page_in_chinese(
+    open_page, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
+    text = saved(trained(1), tmp_path)
+    assert '<html lang="zh-CN">' in text
+    page = open_page(text.replace('<html lang="zh-CN">', "<html>"))
+    assert page.get_by_role("button", name="播放").is_visible()
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_without_scripts_and_on_paper_there_is_a_table(open_page, lang):
+    text = f'<!doctype html><html lang="{lang}" data-theme="dark">{trained()._repr_html_()}'
+    caption = {"en": "The last of 6 records", "zh": "6 条记录中的最后一条"}[lang]
+    page = open_page(text, java_script_enabled=False)
+    assert page.locator("caption").inner_text() == caption
+    page = open_page(text)
+    assert not page.locator("table").is_visible()
+    page.emulate_media(media="print")
+    assert page.locator("table").is_visible()
+    assert not page.locator(".hs-history-view").is_visible()
+    last = page.locator(".hs-history-last")
+    assert last.evaluate("e => getComputedStyle(e).backgroundColor") == "rgb(255, 255, 255)"
