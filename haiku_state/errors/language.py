@@ -15,15 +15,16 @@ def deferred(text: str) -> str:
     return text
 
 
-def translated(text: str) -> str:
+def translated(text: str, language: str | None = None) -> str:
     """Return a marked text in the reader's language.
 
     Args:
       text: the English, as it is written in the source.
+      language: ``"en"`` or ``"zh_CN"``; None leaves the choice to the environment.
 
     Returns:
-      The Chinese, if ``HAIKU_STATE_LANG`` begins with ``zh`` or is not set and the locale does;
-      else the English.
+      The Chinese, if it is asked for. The environment asks for it if ``HAIKU_STATE_LANG`` begins
+      with ``zh``, or is not set and the locale does. Else the English.
 
     Example:
       >>> import os
@@ -35,7 +36,7 @@ def translated(text: str) -> str:
     References:
       Python's documentation, `gettext <https://docs.python.org/3/library/gettext.html>`__.
     """
-    return _catalog(reader_language()).gettext(text)
+    return _catalog(language or reader_language()).gettext(text)
 
 
 def reader_language() -> str:
