@@ -86,15 +86,24 @@ class FlowLeaf:
         """How many numbers it holds."""
         return math.prod(self.shape)
 
-    def fate(self, language: str | None = None) -> str:
-        """Say in words what happens to it in ``apply``."""
-        words = [FROZEN] if self.frozen else []
-        words += [MADE_IN_APPLY] if self.made == "apply" else []
-        words += [READ] if self.read else []
-        words += [UNREAD] if not (self.read or self.written or self.made == "apply") else []
-        words += [WRITTEN] if self.written else []
-        words += [ENDS[self.end]] if self.end else []
-        return listed([translated(word, language) for word in words], language)
+    def fate(self, lang: str | None = None) -> list[str]:
+        """Say in words what happens to it in ``apply``.
+
+        Args:
+          lang: as in :meth:`Flow.text`.
+
+        Returns:
+          A list of words, such as ``["read", "written", "returned"]``.
+        """
+        happens = {
+            FROZEN: self.frozen,
+            MADE_IN_APPLY: self.made == "apply",
+            READ: self.read,
+            WRITTEN: self.written,
+            UNREAD: not (self.read or self.written or self.made == "apply"),
+            ENDS.get(self.end, ""): bool(self.end),
+        }
+        return [translated(words, lang) for words, does in happens.items() if does]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,7 +174,7 @@ class Flow:
             if rows:
                 lines += ["", self.frame if phase == "apply" else phase, *_table(rows)]
         if self.leaves:
-            rows = [[leaf.place, leaf.type, leaf.fate(lang)] for leaf in self.leaves]
+            rows = [[leaf.place, leaf.type, listed(leaf.fate(lang), lang)] for leaf in self.leaves]
             lines += ["", translated(LEAVES, lang), *_table(rows)]
         drawing = [module.path for module in self.modules if module.draws]
         if drawing or self.draws:

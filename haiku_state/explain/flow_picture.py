@@ -20,10 +20,10 @@ OUTSIDE_TITLE = _("outside of modules")
 NUMBERS = _("{count} numbers")
 COUNTS = {"params": _("{count} params"), "state": _("{count} leaves")}
 KINDS = {"params": _("params"), "state": _("state"), "rng": _("random key")}
-INPUT, OUTPUT = _("inputs"), _("result")
+INPUT, OUTPUT = _("inputs"), _("outputs")
 NOT_DRAWN = _("Not all wires between modules are drawn.")
 STORY = _("{frame}. Params: {params}. Leaves of state: {state}.")
-STORY_OF_A_MODULE = _("{module}: {leaves}.")
+STORY_OF_A_MODULE = _("{title}: {rows}.")
 STORY_OF_A_LEAF = _("{name} ({fate})")
 
 WIDTH = 320
@@ -31,7 +31,7 @@ LEFT, RIGHT = 32, 288  # the frame
 LANE = 9  # between wires that pass a module
 CHARACTER = 7.5  # of the monospaced font at 12.5
 MOST_BOXES, MOST_ROWS, MOST_LANES = 7, 8, 5
-TITLE, LINE, SECOND_LINE, GAP = 26, 23, 16, 24  # heights
+TITLE, LINE, SECOND_LINE = 26, 23, 16  # heights
 
 
 @dataclasses.dataclass
@@ -41,11 +41,7 @@ class _Row:
     leaves: list[FlowLeaf]
     name: str
     type: str
-    fate: str
-
-    @property
-    def height(self) -> int:
-        return LINE + (SECOND_LINE if self.fate else 0)
+    fate: list[str]
 
 
 @dataclasses.dataclass
@@ -56,14 +52,7 @@ class _Box:
     rows: list[_Row]
     draws: bool
     top: int = 0
-
-    @property
-    def height(self) -> int:
-        return TITLE + sum(row.height for row in self.rows) + 4
-
-    @property
-    def bottom(self) -> int:
-        return self.top + self.height
+    bottom: int = 0
 
 
 def draw(flow: Flow, lang: str | None = None, depth: int | None = None) -> str:
@@ -106,7 +95,7 @@ def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
         for path in [*(m.path for m in flow.modules), *(leaf.module for leaf in flow.leaves)]
     }
     for leaf in flow.leaves:
-        group = (leaf.kind, leaf.fate(lang))
+        group = (leaf.kind, *leaf.fate(lang))
         grouped[places[leaf.module]].setdefault(group, []).append(leaf)
     is_long = len(flow.leaves) > MOST_ROWS
     boxes = {}
@@ -133,7 +122,9 @@ def _row(leaves: list[FlowLeaf], lang: str) -> _Row:
         if len(leaves) != len(names) or len(name) > 18:
             name = translated(COUNTS[first.kind], lang).format(count=len(leaves))
     is_plain = first.kind == "params" and first.read and not first.frozen
-    return _Row(leaves, name, type_, "" if is_plain else first.fate(lang))
+    # where a new value is returned, the picture has an arrow
+    shown = dataclasses.replace(first, end="" if first.end == "returned" else first.end)
+    return _Row(leaves, name, type_, [] if is_plain else shown.fate(lang))
 
 
 def _folded_wires(
@@ -182,13 +173,13 @@ def _lanes(wires: list[tuple[int, int]], layers: int) -> tuple[_Lanes, bool]:
         del reach[longest]
         passing = [[s for s in layer if s != longest] for layer in passing]
         complete = False
-    vertices = [(layer, None) for layer in range(layers)]
+    vertices: list[tuple[int, int | None]] = [(layer, None) for layer in range(layers)]
     vertices += [(layer, s) for layer, sources in enumerate(passing) for s in sources]
     number = {vertex: i for i, vertex in enumerate(vertices)}
-    edges = []
+    edges: list[tuple[int, int]] = []
     for start, end in wires:
         steps = [(layer, start) for layer in range(start + 1, end)]
-        chain = [number[vertex] for vertex in [(start, None), *steps, (end, None)]]
+        chain = [number[start, None], *(number[step] for step in steps), number[end, None]]
         edges += itertools.pairwise(chain)
     graph = igraph.Graph(len(vertices), sorted(set(edges)), directed=True)
     layout = graph.layout_sugiyama(layers=[layer for layer, _ in vertices])
@@ -229,37 +220,45 @@ class _Picture:
         self.parts: list[str] = []
         ends = {leaf.end for leaf in flow.leaves}
         frozen = any(leaf.frozen for leaf in flow.leaves)
-        self.left = LEFT + 9 + LANE * max(map(len, lanes.left)) + (20 if frozen else 0)
-        self.right = (
-            RIGHT - 9 - LANE * max(map(len, lanes.right)) - (30 if "dropped" in ends else 0)
-        )
+        room = 30 if "dropped" in ends else 22 if "leaked" in ends else 0
+        self.left = LEFT + 9 + LANE * max(map(len, lanes.left)) + (30 if frozen else 0)
+        self.right = RIGHT - 9 - LANE * max(map(len, lanes.right)) - room
         self.middle = (self.left + self.right) / 2
 
     def svg(self) -> str:
         """Draw everything, from the back to the front."""
-        has_inputs = any(start == 0 for start, _ in self.wires)
+        has_inputs = any(start == 0 for start, _end in self.wires)
+        has_lanes = any(end > start + 1 for start, end in self.wires)
+        gap = 34 if has_lanes else 22
         frame_top = 36 if has_inputs else 8
-        y = frame_top + (34 if has_inputs else 30)
+        fork = frame_top + (14 if has_lanes else 8)  # where the wires of the inputs part
+        y = fork + gap
         for box in self.boxes:
             box.top = y
-            y = box.bottom + GAP
-        frame_bottom = max(y - GAP + 14, frame_top + 44)
-        self._add(
-            "rect", "pure", x=LEFT, y=frame_top, width=RIGHT - LEFT, height=frame_bottom - frame_top
-        )
-        has_result = any(end == len(self.boxes) + 1 for _, end in self.wires)
+            y = self._draw_box(box)
+            box.bottom = y
+            y += gap
+        last = len(self.boxes) + 1
+        has_result = any(end == last for _start, end in self.wires)
+        join = y - gap + (30 if any(s < last - 1 for s, e in self.wires if e == last) else 14)
+        frame_bottom = max(join, frame_top + 44)
+        height = frame_bottom - frame_top
+        self._add("rect", "pure", x=LEFT, y=frame_top, width=RIGHT - LEFT, height=height)
         bottom = frame_bottom + 16
         if has_inputs:
             self._batch(self.middle, 14)
             self._text(self.middle + 20, 18, translated(INPUT, self.lang), "small start")
-        self._text(LEFT + 8, frame_top + 18, _shortened(self.flow.frame, 16), "code strong start")
+        room = int((self.middle - LEFT - 16) / 8.4)  # in front of the wire
+        self._text(LEFT + 8, frame_top + 18, _shortened(self.flow.frame, room), "code strong start")
         if has_result:
             self._text(self.middle, bottom + 14, translated(OUTPUT, self.lang), "small")
-        self._draw_wires(24, bottom)
-        for box in self.boxes:
-            self._draw_box(box)
-        y = bottom + (40 if has_result else 14)
-        y = self._legend(y)
+        if has_inputs:
+            self._add("path", "wire", d=f"M{self.middle:g} 24 V{fork}")
+        self._draw_wires(fork, frame_bottom + 3)
+        if has_result:
+            self._add("path", "wire", d=f"M{self.middle:g} {frame_bottom} V{bottom - 3}")
+            self._head(bottom)
+        y = self._legend(bottom + (40 if has_result else 14))
         if not self.complete:
             self._text(WIDTH / 2, y, translated(NOT_DRAWN, self.lang), "small")
             y += 20
@@ -277,112 +276,125 @@ class _Picture:
         for box in self.boxes:
             rows = [
                 translated(STORY_OF_A_LEAF, self.lang).format(
-                    name=row.name, fate=row.leaves[0].fate(self.lang)
+                    name=row.name, fate=listed(row.leaves[0].fate(self.lang), self.lang)
                 )
                 for row in box.rows
             ]
             sentences.append(
                 translated(STORY_OF_A_MODULE, self.lang).format(
-                    module=box.title,
-                    leaves=listed(rows, self.lang) or translated(KINDS["rng"], self.lang),
+                    title=box.title,
+                    rows=listed(rows, self.lang) or translated(KINDS["rng"], self.lang),
                 )
             )
         return " ".join(sentences)
 
     # the modules
 
-    def _draw_box(self, box: _Box) -> None:
-        width = self.right - self.left
-        self._add("rect", "module", x=self.left, y=box.top, width=width, height=box.height, rx=8)
-        room = int((width - 16) / CHARACTER)
-        self._text(
-            self.left + 8,
-            box.top + 18,
-            _shortened(box.title, room, tail=True),
-            "code small strong start",
-        )
+    def _draw_box(self, box: _Box) -> int:
+        """Draw a box, and return where it ends."""
+        room = int((self.right - self.left - 16) / CHARACTER)
+        self._text(self.left + 8, box.top + 18, _tail(box.title, room), "code small strong start")
         if box.draws:
-            self._wire_in("rng", box.top + 14)
+            self._wire_in("rng", box.top + 14, 14)
             self._shape("rng", 14, box.top + 14)
         y = box.top + TITLE
         for row in box.rows:
-            self._draw_row(row, y + LINE / 2 - 3, room)
-            y += row.height
+            y = self._draw_row(row, y, room)
+        y += 4
+        width, height = self.right - self.left, y - box.top
+        self._add("rect", "module", x=self.left, y=box.top, width=width, height=height, rx=8)
+        return y
 
-    def _draw_row(self, row: _Row, y: float, room: int) -> None:
-        leaf = row.leaves[0]
+    def _draw_row(self, row: _Row, top: int, room: int) -> int:
+        """Draw a row, and return where it ends."""
+        leaf, y = row.leaves[0], top + LINE // 2 - 3
+        is_code = row.name == ", ".join(dict.fromkeys(item.name for item in row.leaves))
         name = _shortened(row.name, room)
-        is_code = len(row.leaves) == 1 or row.name == ", ".join(item.name for item in row.leaves)
-        self._text(
-            self.left + 8,
-            y + 4,
-            name,
-            "code small start strong" if is_code else "small start strong",
-        )
-        fits = CHARACTER * len(name) + _width(row.type) + 14 <= self.right - self.left - 16
-        if fits:
-            self._text(
-                self.right - 8,
-                y + 4,
-                row.type,
-                "code small end" if len(row.leaves) == 1 else "small end",
-            )
+        font = "code small strong start" if is_code else "small strong start"
+        self._text(self.left + 8, y + 4, name, font)
+        if CHARACTER * len(name) + _width(row.type) + 12 <= self.right - self.left - 16:
+            font = "code small end" if len(row.leaves) == 1 else "small end"
+            self._text(self.right - 8, y + 4, row.type, font)
         is_bad = leaf.end in ("dropped", "leaked") or leaf.made == "apply"
-        if row.fate:
-            self._text(
-                self.left + 8,
-                y + 4 + SECOND_LINE,
-                row.fate,
-                f"small start{' bad' if is_bad else ''}",
-            )
-        if leaf.frozen:
-            self._wire_in(leaf.kind, y, self.left - 20)
-            self._shape(leaf.kind, self.left - 20, y, hatched=True)
-        elif leaf.made != "apply" and (leaf.read or not leaf.written):
-            if leaf.read or leaf.kind == "state":
-                self._wire_in(leaf.kind, y)
+        bottom = top + LINE
+        for line in _lines(row.fate, self.right - self.left - 16, self.lang):
+            self._text(self.left + 8, bottom + 8, line, f"small start{' bad' if is_bad else ''}")
+            bottom += SECOND_LINE
+        self._draw_start(leaf, y)
+        self._draw_end(leaf, y)
+        return bottom
+
+    def _draw_start(self, leaf: FlowLeaf, y: float) -> None:
+        """Draw where the value of a leaf comes from."""
+        if leaf.frozen:  # from inside the program
+            self._wire_in(leaf.kind, y, LEFT + 17)
+            self._shape(leaf.kind, LEFT + 17, y, hatched=True)
+        elif leaf.read or leaf.end == "unchanged":
+            self._wire_in(leaf.kind, y, 14)
             self._shape(leaf.kind, 14, y)
+        elif leaf.kind == "params":  # given, and not read
+            self._shape(leaf.kind, 14, y)
+
+    def _draw_end(self, leaf: FlowLeaf, y: float) -> None:
+        """Draw where the value of a leaf goes."""
         if leaf.end in ("returned", "unchanged"):
-            self._wire_out(y)
+            self._add("path", "wire state", d=f"M{self.right:g} {y:g} H290")
+            self._add("path", "head state", d=f"M289 {y - 5:g} l8 5 l-8 5z")
+            self._shape("state", 307, y)
         elif leaf.end == "dropped":
-            self._add("path", "wire state", d=f"M{self.right:g} {y:g} h8")
-            self._add("circle", "dropped", cx=self.right + 15, cy=y, r=7)
-            self._add("path", "bar", d=f"M{self.right + 28:g} {y - 9:g} v18")
+            self._add("path", "wire state", d=f"M{self.right:g} {y:g} H{RIGHT - 31}")
+            self._add("circle", "dropped", cx=RIGHT - 22, cy=y, r=7)
+            self._add("path", "bar", d=f"M{RIGHT - 9} {y - 9:g} v18")
         elif leaf.end == "leaked":
-            step = (297 - self.right) / 4
-            wave = f"q{step / 2:g} -9 {step:g} 0 t{step:g} 0 t{step:g} 0 t{step:g} 0"
+            step = (299 - self.right) / 4
+            wave = f"q{step / 2:g} -14 {step:g} 0 t{step:g} 0 t{step:g} 0 t{step:g} 0"
             self._add("path", "leaked", d=f"M{self.right:g} {y:g} {wave}")
-            self._add("circle", "leaked", cx=305, cy=y, r=8)
+            self._add("circle", "leaked", cx=307, cy=y, r=8)
 
-    def _wire_in(self, kind: str, y: float, x: float = 14) -> None:
-        end = self.left - 7
-        self._add("path", f"wire {kind}", d=f"M{x:g} {y:g} H{end:g}")
-        self._add("path", f"head {kind}", d=f"M{end - 1:g} {y - 5:g} l8 5 l-8 5z")
-
-    def _wire_out(self, y: float) -> None:
-        self._add("path", "wire state", d=f"M{self.right:g} {y:g} H290")
-        self._add("path", "head state", d=f"M289 {y - 5:g} l8 5 l-8 5z")
-        self._shape("state", 307, y)
+    def _wire_in(self, kind: str, y: float, x: float) -> None:
+        end = self.left - 8
+        self._add("path", f"wire {kind}", d=f"M{x:g} {y:g} H{end + 1:g}")
+        self._add("path", f"head {kind}", d=f"M{end:g} {y - 5:g} l8 5 l-8 5z")
 
     # the wires between them
 
     def _draw_wires(self, top: float, bottom: float) -> None:
         starts = [top, *(box.bottom for box in self.boxes)]
         ends = [top, *(box.top for box in self.boxes), bottom]
-        lines = {}  # a set that keeps its order: wires from one box begin as one line
+        lines: dict[
+            str, None
+        ] = {}  # a set that keeps its order: wires from one box begin as one line
         for start, end in self.wires:
             x, y = self.middle, starts[start]
             for layer in range(start + 1, end + 1):
                 lane = self.middle if layer == end else self._lane(layer, start)
-                lines[_turn(x, y, lane, ends[layer])] = None
+                lines[self._turn(x, y, lane, ends[layer])] = None
                 x, y = lane, ends[layer]
                 if layer < end:
                     lines[f"M{x:g} {y:g} V{starts[layer]:g}"] = None
                     y = starts[layer]
         for line in lines:
             self._add("path", "wire", d=line)
-        for layer in sorted({end for _start, end in self.wires}):
-            self._add("path", "head", d=f"M{self.middle - 5:g} {ends[layer] - 8:g} l5 8 l5 -8z")
+        for layer in sorted({end for _start, end in self.wires if end <= len(self.boxes)}):
+            self._head(ends[layer])
+
+    def _head(self, y: float) -> None:
+        self._add("path", "head", d=f"M{self.middle - 5:g} {y - 8:g} l5 8 l5 -8z")
+
+    def _turn(self, x: float, y: float, lane: float, end: float) -> str:
+        """Return a line down from (x, y) to (lane, end), with a step to the side if need be.
+
+        Between two boxes, wires turn away from the upper one first and towards the lower one last.
+        """
+        bottom = end - 3 if lane == self.middle else end  # below an arrowhead, or on and on
+        if x == lane:
+            return f"M{x:g} {y:g} V{bottom:g}"
+        turn = y + 9 if x == self.middle else end - 15 if lane == self.middle else (y + end) / 2
+        side = 5 if lane > x else -5
+        return (
+            f"M{x:g} {y:g} V{turn - 5:g} q0 5 {side} 5 H{lane - side:g} q{side} 0 {side} 5 "
+            f"V{bottom:g}"
+        )
 
     def _lane(self, layer: int, source: int) -> float:
         left, right = self.lanes.left[layer], self.lanes.right[layer]
@@ -392,7 +404,7 @@ class _Picture:
 
     # the shapes
 
-    def _legend(self, y: float) -> float:
+    def _legend(self, y: int) -> int:
         kinds = [
             kind
             for kind in ("params", "state")
@@ -432,24 +444,30 @@ class _Picture:
         self.parts.append(f'<{tag} class="{classes}" {written}/>')
 
 
-def _turn(x: float, y: float, lane: float, end: float) -> str:
-    """Return a line down from (x, y) to (lane, end), with a step to the side halfway."""
-    if x == lane:
-        return f"M{x:g} {y:g} V{end - 3:g}"
-    middle, side = (y + end) / 2 - 3, 6 if lane > x else -6
-    return (
-        f"M{x:g} {y:g} V{middle - 6:g} q0 6 {side} 6 H{lane - side:g} q{side} 0 {side} 6 V{end:g}"
-    )
-
-
 def _width(text: str) -> float:
     return sum(12.5 if ord(character) > 0x2E80 else CHARACTER for character in text)
 
 
-def _shortened(text: str, room: int, tail: bool = False) -> str:
-    if len(text) <= room:
-        return text
-    return "…" + text[len(text) - room + 1 :] if tail else text[: room - 1] + "…"
+def _lines(words: list[str], room: float, lang: str) -> list[str]:
+    """Put words into as few lines as hold them."""
+    lines: list[list[str]] = []
+    for word in words:
+        if lines and _width(listed([*lines[-1], word], lang)) <= room:
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return [listed(line, lang) for line in lines]
+
+
+def _shortened(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def _tail(path: str, room: int) -> str:
+    """Return the last names of a path that fit."""
+    while len(path) > room and "/" in path.removeprefix("…/"):
+        path = "…/" + path.removeprefix("…/").split("/", 1)[1]
+    return _shortened(path, room)
 
 
 # The style where the page has none. A page of the site has the colours as variables of its own.
