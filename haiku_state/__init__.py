@@ -57,6 +57,8 @@ from haiku_state.data import batches as batches
 from haiku_state.data import stack_batches as stack_batches
 from haiku_state.explain import explain as explain
 from haiku_state.explain import assert_pure as assert_pure
+from haiku_state.explain import record_flow as record_flow
+from haiku_state.explain import History as History
 from haiku_state import errors as errors
 from haiku_state import recipes as recipes
 from haiku_state import storage as storage

@@ -4,14 +4,16 @@ Each branch names its versions. ``tests/test_compat.py`` verifies this on each s
 branch that no set of ``conf/constraints`` needs any more.
 """
 
+import contextlib
 import inspect
+import itertools
 import os
 from typing import Any
 
 import jax
 import jax.extend.core
 import jax.numpy as jnp
-from jax._src import core, distributed, source_info_util, xla_bridge
+from jax._src import config, core, distributed, source_info_util, xla_bridge
 from jax._src.clusters import ClusterEnv
 from jax._src.state import primitives
 
@@ -45,6 +47,21 @@ def is_live(tracer: Any) -> bool:
         except jax.errors.UnexpectedTracerError:
             return False
         return True
+
+
+_offsets = itertools.count(1)
+
+
+def traced_anew() -> contextlib.AbstractContextManager[None]:
+    """Let JAX trace again what it has traced before, and forget these traces afterwards.
+
+    JAX looks its traces up by the settings under which they were made. One of these is an offset
+    to all seeds; inside of this context it has a value that it never has again.
+
+    Returns:
+      A context manager, for this thread. A seed that is used inside gives other numbers.
+    """
+    return config.random_seed_offset(config.random_seed_offset.value + next(_offsets))
 
 
 def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any:

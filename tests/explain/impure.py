@@ -1408,7 +1408,7 @@ def own_random_instance(x):
     return x + dice.randint(1, 6)  # finds: hidden input dice.randint
 
 
-order = [0, 1, 2]
+order = list(range(20))
 
 
 @impure(x)
@@ -1484,7 +1484,7 @@ def numpy_random_state(x):
     return x * legacy.uniform()  # finds: hidden input legacy.uniform
 
 
-rows = np.arange(4)
+rows = np.arange(20)
 
 
 @impure(x)

@@ -1,0 +1,248 @@
+"""The way of each leaf of params and state, as data, as text and as a picture."""
+
+import dataclasses
+import math
+import os
+import unicodedata
+from pathlib import Path
+from typing import Any
+
+from haiku_state.errors import MissingExtraError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+
+INPUTS, RESULT = "inputs", "result"  # the two ends of the wires
+
+ACTIONS = {"create": _("makes"), "read": _("reads"), "write": _("writes")}
+TITLE = _("{function} (params: {params}, leaves of state: {state})")
+READ, WRITTEN, UNREAD = _("read"), _("written"), _("not read")
+ENDS = {
+    "returned": _("returned"),
+    "unchanged": _("unchanged"),
+    "dropped": _("dropped here"),
+    "leaked": _("leaked"),
+    "unknown": _("not followed"),
+}
+FROZEN, MADE_IN_APPLY = _("frozen"), _("made in apply")
+AND = _("{some}, {more}")
+LEAVES, DRAWS = _("leaves"), _("draws random numbers")
+
+
+@dataclasses.dataclass(frozen=True)
+class FlowEvent:
+    """One module creates, reads or writes one leaf."""
+
+    phase: str
+    """``"init"`` or ``"apply"``."""
+    module: str
+    """The path of the module, as in params and state; ``"~"`` outside of all modules."""
+    method: str
+    """The method that runs; empty outside of all modules."""
+    action: str
+    """``"create"``, ``"read"`` or ``"write"``."""
+    leaf: str
+    """The :attr:`FlowLeaf.place` of the leaf."""
+    shape: tuple[int, ...]
+    """The shape of the value, which is that of one layer or one example inside a map."""
+    dtype: str
+    """The dtype of the value."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FlowLeaf:
+    """One leaf of params or state, and what becomes of it."""
+
+    kind: str
+    """``"params"`` or ``"state"``."""
+    module: str
+    """The path of the module that it belongs to."""
+    name: str
+    """Its name in the module."""
+    place: str
+    """Where the function finds it among its arguments, such as ``state['counter']['count']``."""
+    shape: tuple[int, ...]
+    dtype: str
+    made: str = ""
+    """``"apply"`` if ``apply`` makes it, which then returns more state than it was given."""
+    read: bool = False
+    """Whether ``apply`` reads it."""
+    written: bool = False
+    """Whether ``apply`` writes it."""
+    frozen: bool = False
+    """Whether its value is a constant of the program, and not an argument."""
+    end: str = ""
+    """What becomes of a leaf of state: ``"returned"`` with a new value, ``"unchanged"``,
+    ``"dropped"`` (written, but in no result), ``"leaked"`` or ``"unknown"``; empty for params."""
+    result: str = ""
+    """Where the new value is in the result, such as ``[1]['counter']['count']``."""
+
+    @property
+    def type(self) -> str:
+        """The dtype and the shape, as ``float32[8,3]``."""
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+    @property
+    def size(self) -> int:
+        """How many numbers it holds."""
+        return math.prod(self.shape)
+
+    def fate(self, lang: str | None = None) -> list[str]:
+        """Say in words what happens to it in ``apply``.
+
+        Args:
+          lang: as in :meth:`Flow.text`.
+
+        Returns:
+          A list of words, such as ``["read", "written", "returned"]``.
+        """
+        happens = {
+            FROZEN: self.frozen,
+            MADE_IN_APPLY: self.made == "apply",
+            READ: self.read,
+            WRITTEN: self.written,
+            UNREAD: not (self.read or self.written or self.made == "apply"),
+            ENDS.get(self.end, ""): bool(self.end),
+        }
+        return [translated(words, lang) for words, does in happens.items() if does]
+
+
+@dataclasses.dataclass(frozen=True)
+class FlowModule:
+    """One module that runs in ``apply``."""
+
+    path: str
+    """Its path, as in params and state."""
+    kind: str
+    """The name of its class."""
+    methods: tuple[str, ...]
+    """The methods that run, in the order in which they finish first."""
+    draws: bool = False
+    """Whether what it returns depends on a random key by the module itself."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Flow:
+    """What :func:`record_flow` returns: the way of each leaf, as data, as text and as a picture.
+
+    ``str(flow)`` is a text for the terminal. A notebook shows the picture.
+    """
+
+    function: str
+    """The name of the function."""
+    frame: str
+    """``"apply"``, or the name of a function that calls ``apply`` itself."""
+    events: tuple[FlowEvent, ...]
+    """What the modules do, in order."""
+    modules: tuple[FlowModule, ...]
+    """The modules that run in ``apply``, in the order in which they first finish."""
+    leaves: tuple[FlowLeaf, ...]
+    """All leaves that the function is given, makes or reads."""
+    wires: tuple[tuple[str, str], ...]
+    """Which module's output goes into which other module: pairs of paths. ``"inputs"`` and
+    ``"result"`` are the inputs and the result of the function."""
+    draws: bool = False
+    """Whether anything depends on the random key in ``apply``."""
+    error: str = ""
+    """What ended the trace before its end; only after a leak."""
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, lang: str | None = None) -> str:
+        """Return the flow as a text.
+
+        Args:
+          lang: ``"en"`` or ``"zh_CN"``; None is the reader's language.
+
+        Returns:
+          Lines of aligned columns.
+        """
+        count = {
+            kind: sum(leaf.kind == kind for leaf in self.leaves) for kind in ("params", "state")
+        }
+        lines = [translated(TITLE, lang).format(function=self.function, **count)]
+        leaves = {leaf.place: leaf for leaf in self.leaves}
+        for phase in ("init", "apply"):
+            rows = []
+            for event in self.events:
+                if event.phase == phase:
+                    leaf = leaves[event.leaf]
+                    action = translated(ACTIONS[event.action], lang)
+                    rows.append(
+                        [event.module, event.method, action, leaf.kind, leaf.name, leaf.type]
+                    )
+            if rows:
+                lines += ["", self.frame if phase == "apply" else phase, *_table(rows)]
+        if self.leaves:
+            rows = [[leaf.place, leaf.type, listed(leaf.fate(lang), lang)] for leaf in self.leaves]
+            lines += ["", translated(LEAVES, lang), *_table(rows)]
+        drawing = [module.path for module in self.modules if module.draws]
+        if drawing or self.draws:
+            lines += [
+                "",
+                translated(DRAWS, lang),
+                *(f"  {path}" for path in drawing or [self.frame]),
+            ]
+        return "\n".join([*lines, *(["", self.error] if self.error else [])])
+
+    def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
+        """Return the picture, with classes and no colours, for a page that has a style for it.
+
+        Args:
+          lang: ``"en"`` or ``"zh_CN"``; None is the reader's language.
+          depth: how many levels of modules to show; what is deeper is folded into the module
+            around it. None shows as many as are readable.
+
+        Returns:
+          An ``<svg>`` element.
+
+        Raises:
+          MissingExtraError: igraph is not installed, which lays the picture out.
+        """
+        from haiku_state.explain.flow_picture import draw
+
+        return draw(self, lang, depth)
+
+    def save(self, file: str | os.PathLike[str], lang: str | None = None, **options: Any) -> None:
+        """Write the picture to a file that has a style of its own, light and dark.
+
+        Args:
+          file: where to write it; its name should end in ``.svg``.
+          lang: as in :meth:`svg`.
+          options: those of :meth:`svg`.
+        """
+        from haiku_state.explain.flow_picture import draw, standalone
+
+        Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        from haiku_state.explain.flow_picture import draw, in_html
+
+        try:
+            return in_html(draw(self))
+        except MissingExtraError:
+            return in_html("", self.text())
+
+
+def listed(words: list[str], language: str | None) -> str:
+    """Put words into a list, with the commas of the language."""
+    line = words[0] if words else ""
+    for word in words[1:]:
+        line = translated(AND, language).format(some=line, more=word)
+    return line
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    """Return rows of aligned columns; a Chinese character is two columns wide."""
+    widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell + " " * (width - _width(cell)) for cell, width in zip(row, widths, strict=True)
+        ]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return lines
+
+
+def _width(text: str) -> int:
+    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)

@@ -1,0 +1,549 @@
+"""Draw a flow: what comes in on the left, what goes out on the right, and the modules between.
+
+The modules stand below each other in the order in which they finish. Wires between them show whose
+output goes into which module; igraph decides on which side of the modules between a long wire
+passes, so that few wires cross. Everything else is counted from top to bottom.
+"""
+
+import dataclasses
+import html
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from haiku_state.errors import MissingExtraError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import reader_language, translated
+from haiku_state.explain.flow_data import INPUTS, RESULT, Flow, FlowLeaf, listed
+
+OUTSIDE_TITLE = _("outside of modules")
+NUMBERS = _("{count} numbers")
+COUNTS = {"params": _("{count} params"), "state": _("{count} leaves")}
+KINDS = {"params": _("params"), "state": _("state"), "rng": _("random key")}
+INPUT, OUTPUT = _("inputs"), _("outputs")
+NOT_DRAWN = _("Not all wires between modules are drawn.")
+STORY = _("{frame}. Params: {params}. Leaves of state: {state}.")
+STORY_OF_A_MODULE = _("{title}: {rows}.")
+STORY_OF_A_LEAF = _("{name} ({fate})")
+
+WIDTH = 320
+LEFT, RIGHT = 32, 288  # the frame
+LANE = 9  # between wires that pass a module
+CHARACTER = 7.5  # of the monospaced font at 12.5
+MOST_BOXES, MOST_ROWS, MOST_LANES = 7, 8, 5
+TITLE, LINE, SECOND_LINE = 26, 23, 16  # heights
+
+
+@dataclasses.dataclass
+class _Row:
+    """One line in a box: a leaf, or several that fare alike."""
+
+    leaves: list[FlowLeaf]
+    name: str
+    type: str
+    fate: list[str]
+
+
+@dataclasses.dataclass
+class _Box:
+    """One module."""
+
+    title: str
+    rows: list[_Row]
+    draws: bool
+    top: int = 0
+    bottom: int = 0
+
+
+def draw(flow: Flow, lang: str | None = None, depth: int | None = None) -> str:
+    """Return a flow as an SVG with classes and no colours."""
+    lang = lang or reader_language()
+    places = _fold(flow, depth)
+    boxes = _boxes(flow, places, lang)
+    order = {INPUTS: 0, **{path: i + 1 for i, path in enumerate(boxes)}, RESULT: len(boxes) + 1}
+    wires = _folded_wires(flow, places, order)
+    lanes, complete = _lanes(wires, len(order))
+    return _Picture(flow, lang, list(boxes.values()), wires, lanes, complete).svg()
+
+
+# What is shown: boxes, rows and the wires between them.
+
+
+def _parts(path: str) -> list[str]:
+    """Return the names in a path, without Haiku's ``~`` and ``~method``."""
+    return [part for part in path.split("/") if not part.startswith("~")]
+
+
+def _fold(flow: Flow, depth: int | None) -> dict[str, str]:
+    """Return the module that stands for each module: the one around it at some depth."""
+    paths = [*(module.path for module in flow.modules), *(leaf.module for leaf in flow.leaves)]
+    shown = {leaf.module for leaf in flow.leaves}
+    shown |= {module.path for module in flow.modules if module.draws}
+    deepest = max((len(_parts(path)) for path in paths), default=1)
+    for levels in range(depth or deepest, 0, -1):
+        places = {path: "/".join(_parts(path)[:levels]) for path in paths}
+        if depth or levels == 1 or len({places[path] for path in shown}) <= MOST_BOXES:
+            break
+    return places if paths else {}
+
+
+def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
+    """Return a box for each module that has leaves or draws random numbers."""
+    drawing = {places[module.path] for module in flow.modules if module.draws}
+    grouped: dict[str, dict[Any, list[FlowLeaf]]] = {
+        places[path]: {}
+        for path in [*(m.path for m in flow.modules), *(leaf.module for leaf in flow.leaves)]
+    }
+    for leaf in flow.leaves:
+        group = (leaf.kind, *leaf.fate(lang))
+        grouped[places[leaf.module]].setdefault(group, []).append(leaf)
+    is_long = len(flow.leaves) > MOST_ROWS
+    boxes = {}
+    for path, groups in grouped.items():
+        rows = [
+            _row(leaves, lang)
+            for group in groups.values()
+            for leaves in ([group] if is_long else [[leaf] for leaf in group])
+        ]
+        if rows or path in drawing:
+            title = path or translated(OUTSIDE_TITLE, lang)
+            boxes[path] = _Box(title, rows, path in drawing)
+    return boxes
+
+
+def _row(leaves: list[FlowLeaf], lang: str) -> _Row:
+    first = leaves[0]
+    name, type_ = first.name, first.type
+    if len(leaves) > 1:
+        names = list(dict.fromkeys(leaf.name for leaf in leaves))
+        numbers = f"{sum(leaf.size for leaf in leaves):,}"
+        type_ = translated(NUMBERS, lang).format(count=numbers)
+        name = ", ".join(names)
+        if len(leaves) != len(names) or len(name) > 18:
+            name = translated(COUNTS[first.kind], lang).format(count=len(leaves))
+    is_plain = first.kind == "params" and first.read and not first.frozen
+    # where a new value is returned, the picture has an arrow
+    shown = dataclasses.replace(first, end="" if first.end == "returned" else first.end)
+    return _Row(leaves, name, type_, [] if is_plain else shown.fate(lang))
+
+
+def _folded_wires(
+    flow: Flow, places: dict[str, str], order: dict[str, int]
+) -> list[tuple[int, int]]:
+    """Return the wires between boxes as pairs of layers; what has no box is passed through."""
+    after: dict[str, set[str]] = {}
+    for start, end in flow.wires:
+        after.setdefault(places.get(start, start), set()).add(places.get(end, end))
+
+    def next_boxes(path: str, seen: set[str]) -> Iterator[str]:
+        for end in after.get(path, set()) - seen:
+            seen.add(end)
+            if end in order:
+                yield end
+            else:
+                yield from next_boxes(end, seen)
+
+    pairs = {(order[start], order[end]) for start in order for end in next_boxes(start, {start})}
+    return sorted((start, end) for start, end in pairs if start < end)
+
+
+# Where it stands.
+
+
+@dataclasses.dataclass
+class _Lanes:
+    """For each layer, the sources whose wires pass it on the left and on the right."""
+
+    left: list[list[int]]
+    right: list[list[int]]
+
+
+def _lanes(wires: list[tuple[int, int]], layers: int) -> tuple[_Lanes, bool]:
+    """Let igraph order the long wires of each layer around its box.
+
+    A source has one long wire, from which its targets branch off.
+    """
+    igraph = _import_igraph()
+    reach = {start: max(end for begin, end in wires if begin == start) for start, _end in wires}
+    passing = [[s for s, end in reach.items() if s < layer < end] for layer in range(layers)]
+    complete = True
+    while max(map(len, passing), default=0) > MOST_LANES:
+        longest = max(reach, key=lambda start: reach[start] - start)
+        wires[:] = [w for w in wires if w[0] != longest or w[1] == longest + 1]
+        del reach[longest]
+        passing = [[s for s in layer if s != longest] for layer in passing]
+        complete = False
+    vertices: list[tuple[int, int | None]] = [(layer, None) for layer in range(layers)]
+    vertices += [(layer, s) for layer, sources in enumerate(passing) for s in sources]
+    number = {vertex: i for i, vertex in enumerate(vertices)}
+    edges: list[tuple[int, int]] = []
+    for start, end in wires:
+        steps = [(layer, start) for layer in range(start + 1, end)]
+        chain = [number[start, None], *(number[step] for step in steps), number[end, None]]
+        edges += itertools.pairwise(chain)
+    graph = igraph.Graph(len(vertices), sorted(set(edges)), directed=True)
+    layout = graph.layout_sugiyama(layers=[layer for layer, _ in vertices])
+    x = {vertex: layout[i][0] for vertex, i in number.items()}
+    sides = _Lanes([], [])
+    for layer, sources in enumerate(passing):
+        ordered = sorted(sources, key=lambda s: x[layer, s])
+        sides.left.append([s for s in ordered if x[layer, s] < x[layer, None]])
+        sides.right.append([s for s in ordered if x[layer, s] >= x[layer, None]])
+    return sides, complete
+
+
+def _import_igraph() -> Any:
+    try:
+        import igraph
+    except ImportError as error:
+        raise MissingExtraError(library="igraph", extra="explain") from error
+    return igraph
+
+
+# How it looks.
+
+
+class _Picture:
+    """The SVG of one flow."""
+
+    def __init__(
+        self,
+        flow: Flow,
+        lang: str,
+        boxes: list[_Box],
+        wires: list[tuple[int, int]],
+        lanes: _Lanes,
+        complete: bool,
+    ) -> None:
+        self.flow, self.lang, self.boxes, self.wires = flow, lang, boxes, wires
+        self.lanes, self.complete = lanes, complete
+        self.parts: list[str] = []
+        ends = {leaf.end for leaf in flow.leaves}
+        frozen = any(leaf.frozen for leaf in flow.leaves)
+        room = 30 if "dropped" in ends else 22 if "leaked" in ends else 0
+        self.left = LEFT + 9 + LANE * max(map(len, lanes.left)) + (30 if frozen else 0)
+        self.right = RIGHT - 9 - LANE * max(map(len, lanes.right)) - room
+        self.middle = (self.left + self.right) / 2
+
+    def svg(self) -> str:
+        """Draw everything, from the back to the front."""
+        has_inputs = any(start == 0 for start, _end in self.wires)
+        has_lanes = any(end > start + 1 for start, end in self.wires)
+        gap = 34 if has_lanes else 22
+        frame_top = 36 if has_inputs else 8
+        fork = frame_top + (14 if has_lanes else 8)  # where the wires of the inputs part
+        y = fork + gap
+        for box in self.boxes:
+            box.top = y
+            y = self._draw_box(box)
+            box.bottom = y
+            y += gap
+        last = len(self.boxes) + 1
+        has_result = any(end == last for _start, end in self.wires)
+        join = y - gap + (30 if any(s < last - 1 for s, e in self.wires if e == last) else 14)
+        frame_bottom = max(join, frame_top + 44)
+        height = frame_bottom - frame_top
+        self._add("rect", "pure", x=LEFT, y=frame_top, width=RIGHT - LEFT, height=height)
+        bottom = frame_bottom + 16
+        if has_inputs:
+            self._batch(self.middle, 14)
+            self._text(self.middle + 20, 18, translated(INPUT, self.lang), "small start")
+        room = int((self.middle - LEFT - 16) / 8.4)  # in front of the wire
+        self._text(LEFT + 8, frame_top + 18, _shortened(self.flow.frame, room), "code strong start")
+        if has_result:
+            self._text(self.middle, bottom + 14, translated(OUTPUT, self.lang), "small")
+        if has_inputs:
+            self._add("path", "wire", d=f"M{self.middle:g} 24 V{fork}")
+        self._draw_wires(fork, frame_bottom + 3)
+        if has_result:
+            self._add("path", "wire", d=f"M{self.middle:g} {frame_bottom} V{bottom - 3}")
+            self._head(bottom)
+        y = self._legend(bottom + (40 if has_result else 14))
+        if not self.complete:
+            self._text(WIDTH / 2, y, translated(NOT_DRAWN, self.lang), "small")
+            y += 20
+        head = (
+            f'<svg xmlns="http://www.w3.org/2000/svg" class="hs-drawing" role="img" '
+            f'viewBox="0 0 {WIDTH} {y - 6:g}" aria-label="{html.escape(self._story())}">'
+        )
+        return "\n".join([head, *self.parts, "</svg>"])
+
+    def _story(self) -> str:
+        """Say in words what the picture shows."""
+        leaves = self.flow.leaves
+        count = {kind: sum(leaf.kind == kind for leaf in leaves) for kind in ("params", "state")}
+        sentences = [translated(STORY, self.lang).format(frame=self.flow.frame, **count)]
+        for box in self.boxes:
+            rows = [
+                translated(STORY_OF_A_LEAF, self.lang).format(
+                    name=row.name, fate=listed(row.leaves[0].fate(self.lang), self.lang)
+                )
+                for row in box.rows
+            ]
+            sentences.append(
+                translated(STORY_OF_A_MODULE, self.lang).format(
+                    title=box.title,
+                    rows=listed(rows, self.lang) or translated(KINDS["rng"], self.lang),
+                )
+            )
+        return " ".join(sentences)
+
+    # the modules
+
+    def _draw_box(self, box: _Box) -> int:
+        """Draw a box, and return where it ends."""
+        room = int((self.right - self.left - 16) / CHARACTER)
+        self._text(self.left + 8, box.top + 18, _tail(box.title, room), "code small strong start")
+        if box.draws:
+            self._wire_in("rng", box.top + 14, 14)
+            self._shape("rng", 14, box.top + 14)
+        y = box.top + TITLE
+        for row in box.rows:
+            y = self._draw_row(row, y, room)
+        y += 4
+        width, height = self.right - self.left, y - box.top
+        self._add("rect", "module", x=self.left, y=box.top, width=width, height=height, rx=8)
+        return y
+
+    def _draw_row(self, row: _Row, top: int, room: int) -> int:
+        """Draw a row, and return where it ends."""
+        leaf, y = row.leaves[0], top + LINE // 2 - 3
+        is_code = row.name == ", ".join(dict.fromkeys(item.name for item in row.leaves))
+        name = _shortened(row.name, room)
+        font = "code small strong start" if is_code else "small strong start"
+        self._text(self.left + 8, y + 4, name, font)
+        if CHARACTER * len(name) + _width(row.type) + 12 <= self.right - self.left - 16:
+            font = "code small end" if len(row.leaves) == 1 else "small end"
+            self._text(self.right - 8, y + 4, row.type, font)
+        is_bad = leaf.end in ("dropped", "leaked") or leaf.made == "apply"
+        bottom = top + LINE
+        for line in _lines(row.fate, self.right - self.left - 16, self.lang):
+            self._text(self.left + 8, bottom + 8, line, f"small start{' bad' if is_bad else ''}")
+            bottom += SECOND_LINE
+        self._draw_start(leaf, y)
+        self._draw_end(leaf, y)
+        return bottom
+
+    def _draw_start(self, leaf: FlowLeaf, y: float) -> None:
+        """Draw where the value of a leaf comes from."""
+        if leaf.frozen:  # from inside the program
+            self._wire_in(leaf.kind, y, LEFT + 17)
+            self._shape(leaf.kind, LEFT + 17, y, hatched=True)
+        elif leaf.read or leaf.end == "unchanged":
+            self._wire_in(leaf.kind, y, 14)
+            self._shape(leaf.kind, 14, y)
+        elif leaf.kind == "params":  # given, and not read
+            self._shape(leaf.kind, 14, y)
+
+    def _draw_end(self, leaf: FlowLeaf, y: float) -> None:
+        """Draw where the value of a leaf goes."""
+        if leaf.end in ("returned", "unchanged"):
+            self._add("path", "wire state", d=f"M{self.right:g} {y:g} H290")
+            self._add("path", "head state", d=f"M289 {y - 5:g} l8 5 l-8 5z")
+            self._shape("state", 307, y)
+        elif leaf.end == "dropped":
+            self._add("path", "wire state", d=f"M{self.right:g} {y:g} H{RIGHT - 31}")
+            self._add("circle", "dropped", cx=RIGHT - 22, cy=y, r=7)
+            self._add("path", "bar", d=f"M{RIGHT - 9} {y - 9:g} v18")
+        elif leaf.end == "leaked":
+            step = (299 - self.right) / 4
+            wave = f"q{step / 2:g} -14 {step:g} 0 t{step:g} 0 t{step:g} 0 t{step:g} 0"
+            self._add("path", "leaked", d=f"M{self.right:g} {y:g} {wave}")
+            self._add("circle", "leaked", cx=307, cy=y, r=8)
+
+    def _wire_in(self, kind: str, y: float, x: float) -> None:
+        end = self.left - 8
+        self._add("path", f"wire {kind}", d=f"M{x:g} {y:g} H{end + 1:g}")
+        self._add("path", f"head {kind}", d=f"M{end:g} {y - 5:g} l8 5 l-8 5z")
+
+    # the wires between them
+
+    def _draw_wires(self, top: float, bottom: float) -> None:
+        starts = [top, *(box.bottom for box in self.boxes)]
+        ends = [top, *(box.top for box in self.boxes), bottom]
+        lines: dict[
+            str, None
+        ] = {}  # a set that keeps its order: wires from one box begin as one line
+        for start, end in self.wires:
+            x, y = self.middle, starts[start]
+            for layer in range(start + 1, end + 1):
+                lane = self.middle if layer == end else self._lane(layer, start)
+                lines[self._turn(x, y, lane, ends[layer])] = None
+                x, y = lane, ends[layer]
+                if layer < end:
+                    lines[f"M{x:g} {y:g} V{starts[layer]:g}"] = None
+                    y = starts[layer]
+        for line in lines:
+            self._add("path", "wire", d=line)
+        for layer in sorted({end for _start, end in self.wires if end <= len(self.boxes)}):
+            self._head(ends[layer])
+
+    def _head(self, y: float) -> None:
+        self._add("path", "head", d=f"M{self.middle - 5:g} {y - 8:g} l5 8 l5 -8z")
+
+    def _turn(self, x: float, y: float, lane: float, end: float) -> str:
+        """Return a line down from (x, y) to (lane, end), with a step to the side if need be.
+
+        Between two boxes, wires turn away from the upper one first and towards the lower one last.
+        """
+        bottom = end - 3 if lane == self.middle else end  # below an arrowhead, or on and on
+        if x == lane:
+            return f"M{x:g} {y:g} V{bottom:g}"
+        turn = y + 9 if x == self.middle else end - 15 if lane == self.middle else (y + end) / 2
+        side = 5 if lane > x else -5
+        return (
+            f"M{x:g} {y:g} V{turn - 5:g} q0 5 {side} 5 H{lane - side:g} q{side} 0 {side} 5 "
+            f"V{bottom:g}"
+        )
+
+    def _lane(self, layer: int, source: int) -> float:
+        left, right = self.lanes.left[layer], self.lanes.right[layer]
+        if source in left:
+            return self.left - LANE * (len(left) - left.index(source))
+        return self.right + LANE * (right.index(source) + 1)
+
+    # the shapes
+
+    def _legend(self, y: int) -> int:
+        kinds = [
+            kind
+            for kind in ("params", "state")
+            if any(leaf.kind == kind for leaf in self.flow.leaves)
+        ]
+        kinds += ["rng"] if any(box.draws for box in self.boxes) else []
+        labels = [translated(KINDS[kind], self.lang) for kind in kinds]
+        widths = [30 + _width(label) + 14 for label in labels]
+        x = (WIDTH - sum(widths)) / 2 + 8
+        for kind, label, width in zip(kinds, labels, widths, strict=True):
+            self._shape(kind, x + 8, y)
+            self._text(x + 24, y + 4, label, "small start")
+            x += width
+        return y + 26 if kinds else y
+
+    def _shape(self, kind: str, x: float, y: float, hatched: bool = False) -> None:
+        if kind == "params":
+            self._add("rect", kind, x=x - 8, y=y - 8, width=16, height=16, rx=1.5)
+        elif kind == "state":
+            self._add("circle", kind, cx=x, cy=y, r=8)
+        else:
+            self._add("path", kind, d=f"M{x:g} {y - 9:g} l9 9 l-9 9 l-9 -9z")
+        if hatched:
+            at = f"{x - 6:g} {y + 1:g}"
+            self._add("path", f"wire {kind}", d=f"M{at} l7 -7 m-5 12 l9 -9")
+
+    def _batch(self, x: float, y: float) -> None:
+        for shift in (-7, 0, 7):
+            self._add("path", "batch", d=f"M{x - 11:g} {y + shift:g} h22")
+
+    def _text(self, x: float, y: float, text: str, classes: str) -> None:
+        self.parts.append(f'<text class="{classes}" x="{x:g}" y="{y:g}">{html.escape(text)}</text>')
+
+    def _add(self, tag: str, classes: str, **attributes: Any) -> None:
+        values = {k: v if isinstance(v, str) else f"{v:g}" for k, v in attributes.items()}
+        written = " ".join(f'{key}="{value}"' for key, value in values.items())
+        self.parts.append(f'<{tag} class="{classes}" {written}/>')
+
+
+def _width(text: str) -> float:
+    return sum(12.5 if ord(character) > 0x2E80 else CHARACTER for character in text)
+
+
+def _lines(words: list[str], room: float, lang: str) -> list[str]:
+    """Put words into as few lines as hold them."""
+    lines: list[list[str]] = []
+    for word in words:
+        if lines and _width(listed([*lines[-1], word], lang)) <= room:
+            lines[-1].append(word)
+        else:
+            lines.append([word])
+    return [listed(line, lang) for line in lines]
+
+
+def _shortened(text: str, room: int) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def _tail(path: str, room: int) -> str:
+    """Return the last names of a path that fit."""
+    while len(path) > room and "/" in path.removeprefix("…/"):
+        path = "…/" + path.removeprefix("…/").split("/", 1)[1]
+    return _shortened(path, room)
+
+
+# The style where the page has none. A page of the site has the colours as variables of its own.
+
+COLORS = {  # light, dark
+    "ink": ("#1b1e24", "#e7e9ed"),
+    "muted": ("#575c66", "#a9b0bd"),
+    "edge": ("#86806f", "#7d8696"),
+    "params": ("#1766c0", "#5ea6f4"),
+    "params-tint": ("#e6f0fb", "#16293f"),
+    "state": ("#cf5f0e", "#ff9440"),
+    "state-tint": ("#fdeee0", "#3a2412"),
+    "rng": ("#00786a", "#5ee0c0"),
+    "rng-tint": ("#e0f4ef", "#10302b"),
+    "batch": ("#3a3f48", "#9aa2b0"),
+    "bad": ("#b0124a", "#ff8fae"),
+}
+RULES = """\
+text { fill: @ink; font: 14px system-ui, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", \
+"PingFang SC", "Noto Sans CJK SC", "Microsoft YaHei", sans-serif; text-anchor: middle; }
+.start { text-anchor: start; }
+.end { text-anchor: end; }
+.small { fill: @muted; font-size: 12.5px; }
+.code { font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
+.strong { font-weight: bold; fill: @ink; }
+.params { fill: @params-tint; stroke: @params; stroke-width: 2; }
+.state { fill: @state-tint; stroke: @state; stroke-width: 3; }
+.rng { fill: @rng-tint; stroke: @rng; stroke-width: 2; }
+.batch { fill: none; stroke: @batch; stroke-width: 1.75; }
+.pure { fill: none; stroke: @ink; stroke-width: 1.5; }
+.module { fill: none; stroke: @ink; stroke-width: 1.5; stroke-dasharray: 1.5 4.5; \
+stroke-linecap: round; }
+.dropped { fill: none; stroke: @bad; stroke-width: 2; stroke-dasharray: 6 4; }
+.leaked, .bar { fill: none; stroke: @bad; stroke-width: 3; }
+.wire { fill: none; stroke: @edge; stroke-width: 1.75; }
+.wire.params { stroke: @params; }
+.wire.state { stroke: @state; stroke-width: 2.25; }
+.wire.rng { stroke: @rng; }
+.head { fill: @edge; stroke: none; }
+.head.params { fill: @params; }
+.head.state { fill: @state; }
+.head.rng { fill: @rng; }
+text.bad { fill: @bad; }
+"""
+
+
+def in_html(svg: str, text: str = "") -> str:
+    """Return the picture with a style for a notebook, whose theme it follows."""
+    rules = "".join(f".hs-flow {line}\n" for line in RULES.splitlines())
+    rules = rules.replace(".leaked, .bar", ".leaked, .hs-flow .bar")
+    names = sorted(COLORS, key=len, reverse=True)
+    for name in names:
+        rules = rules.replace(f"@{name}", f"var(--flow-{name})")
+
+    def colors(selector: str, which: int) -> str:
+        values = (f"--flow-{n}: var(--hs-{n}, {c[which]})" for n, c in COLORS.items())
+        return f"{selector} {{ {'; '.join(values)} }}\n"
+
+    style = (
+        colors(".hs-flow", 0)
+        + f"@media (prefers-color-scheme: dark) {{ {colors('.hs-flow', 1)} }}\n"
+        + colors('[data-jp-theme-light="true"] .hs-flow, .vscode-light .hs-flow', 0)
+        + colors('[data-jp-theme-light="false"] .hs-flow, .vscode-dark .hs-flow', 1)
+        + ".hs-flow svg { display: block; width: 100%; max-width: 22rem; margin-inline: auto; }\n"
+        + rules
+    )
+    content = svg or f"<pre>{html.escape(text)}</pre>"
+    return f'<style>\n{style}</style>\n<div class="hs-flow">\n{content}\n</div>'
+
+
+def standalone(svg: str) -> str:
+    """Return the picture as a file that has its own style, light and dark."""
+    light, dark = (RULES, RULES)
+    for name in sorted(COLORS, key=len, reverse=True):
+        light = light.replace(f"@{name}", COLORS[name][0])
+        dark = dark.replace(f"@{name}", COLORS[name][1])
+    style = f"<style>\n{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n</style>"
+    head, rest = svg.split("\n", 1)
+    return f"{head}\n{style}\n{rest}\n"
