@@ -1,6 +1,6 @@
 """Seen: why a function is impure, where its state goes, and how a train state changed."""
 
-from haiku_state.explain.flow import Flow as Flow
+from haiku_state.explain.flow_data import Flow as Flow
 from haiku_state.explain.flow import record_flow as record_flow
 from haiku_state.explain.history import History as History
 from haiku_state.explain.history import LeafSummary as LeafSummary
