@@ -73,12 +73,15 @@ def explain(
     """
     if methods is not None:
         function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
-    run = _traced(function, args, kwargs)
+    with compat.traced_anew():
+        run = _traced(function, args, kwargs)
+        findings = [_finding(event) for event in run.watch.events]
+        if not findings and run.jaxpr is not None:
+            findings = list(_differences(run, _traced(function, args, kwargs, "unwatched")))
     if run.watch.needs_exact:
-        run = _traced(function, args, kwargs, "closely")
-    findings = [_finding(event) for event in run.watch.events]
-    if not findings and run.jaxpr is not None:
-        findings = list(_differences(run, _traced(function, args, kwargs, "unwatched")))
+        with compat.traced_anew():
+            run = _traced(function, args, kwargs, "closely")
+            findings = [_finding(event) for event in run.watch.events]
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
@@ -161,7 +164,8 @@ def explain_retrace(
         for form, one, other in _differing(before.get(name), after.get(name))
     ]
     if not findings:
-        findings = list(_new_functions(_traced(function, second, {})))
+        with compat.traced_anew():
+            findings = list(_new_functions(_traced(function, second, {})))
     return Report(_name(function), tuple(findings))
 
 

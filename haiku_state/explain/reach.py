@@ -176,7 +176,7 @@ class Container(Holder):
         if isinstance(self.value, np.ndarray):
             return self.value.copy()
         if isinstance(self.value, dict):
-            return dict(dict.items(self.value))
+            return dict(_plain(self.value).items(self.value))
         return set(self.value) if isinstance(self.value, set) else list(self.value)
 
     def changes(self) -> Iterator[Change]:
@@ -197,9 +197,9 @@ class Container(Holder):
         if isinstance(value, np.ndarray):
             value[...] = saved
         elif isinstance(value, dict):
-            dict.clear(value)
+            _plain(value).clear(value)
             for key, item in saved.items():
-                dict.__setitem__(value, key, item)
+                _plain(value).__setitem__(value, key, item)
         elif isinstance(value, set):
             value.clear()
             value.update(saved)
@@ -269,6 +269,11 @@ class OpenFile(Holder):
             self.value.truncate()
             self.value.write(text)
         self.value.seek(position)
+
+
+def _plain(value: dict[Any, Any]) -> Any:
+    """The class below what a user's subclass may have overridden."""
+    return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
 
 
 def _changed_keys(saved: dict[Any, Any], now: dict[Any, Any]) -> Iterator[Change]:
