@@ -101,7 +101,9 @@ class Dataflow:
             return self._repeat(params["jaxpr"].jaxpr, *parts)
         return self._inside(equation, incoming)
 
-    def _repeat(self, body: Any, constants: list[int], carry: list[int], xs: list[int]) -> list[int]:
+    def _repeat(
+        self, body: Any, constants: list[int], carry: list[int], xs: list[int]
+    ) -> list[int]:
         """Follow the body of a loop until its carry has all origins that it can have."""
         while True:
             results = self._follow(body, [*constants, *carry, *xs])
