@@ -79,12 +79,12 @@ def _fold(flow: Flow, depth: int | None) -> dict[str, str]:
     paths = [*(module.path for module in flow.modules), *(leaf.module for leaf in flow.leaves)]
     shown = {leaf.module for leaf in flow.leaves}
     shown |= {module.path for module in flow.modules if module.draws}
-    deepest = max((len(_parts(path)) for path in paths), default=1)
+    deepest = max([1, *(len(_parts(path)) for path in paths)])
     for levels in range(depth or deepest, 0, -1):
         places = {path: "/".join(_parts(path)[:levels]) for path in paths}
         if depth or levels == 1 or len({places[path] for path in shown}) <= MOST_BOXES:
             break
-    return places if paths else {}
+    return places
 
 
 def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
