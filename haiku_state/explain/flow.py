@@ -242,11 +242,10 @@ class _Resolver:
         """Return the places of the leaves whose values are read."""
         origins = self.dataflow.behind(self.dataflow.into.get(access.mark, 0), self.outputs)
         known = {
-            index: path
-            for index, path in enumerate(self.seen.arguments)
+            index: self.seen.arguments[index]
+            for index in self.dataflow.arguments(origins)
             # the other arguments of apply are inputs, of which state may be computed
-            if index in self.dataflow.arguments(origins)
-            and (self.first is None or index in self.arguments)
+            if self.first is None or index in self.arguments
         }
         named = [
             (module != access.module, access.kind not in _keys(path), index, module)

@@ -68,8 +68,8 @@ def test_batch_norm_in_training_moves_its_averages_and_does_not_read_them():
     assert sorted(done(flow)) == sorted(expected)
     assert set(ends(flow).values()) == {"returned"}
     assert set(flow.wires) == {
-        *(("inputs", path) for path in (f"{NORM}/~/mean_ema", f"{NORM}/~/var_ema", NORM)),
-        (NORM, "result"),
+        *(("<inputs>", path) for path in (f"{NORM}/~/mean_ema", f"{NORM}/~/var_ema", NORM)),
+        (NORM, "<result>"),
     }
 
 
@@ -288,6 +288,20 @@ def test_an_update_returns_its_state(wrap):
     assert not np.asarray(train_state.step)
 
 
+def test_a_python_number_is_state_like_an_array():
+    assert ends(record_flow(drops, {"counter": {"count": 0}})) == {"counter/count": "dropped"}
+
+
+def test_state_that_the_step_makes_itself_is_neither_frozen_nor_an_argument():
+    def step(x):
+        params, state = COUNTER.init(None)
+        return x, COUNTER.apply(params, state, None)[1]
+
+    [leaf] = record_flow(step, 1.0).leaves
+    assert (leaf.frozen, leaf.end, leaf.made) == (False, "returned", "init")
+    assert leaf.place == "state: counter/count"
+
+
 def test_two_networks_with_equal_names_are_two():
     networks = [hs.pure_pair(lambda x, size=size: hk.Linear(size)(x)) for size in (3, 1)]
     inputs = (jnp.ones((2, 5)), jnp.ones((2, 3)))
@@ -473,10 +487,10 @@ def test_the_output_of_each_module_goes_where_the_net_says():
     flow = record_flow(attention, X)
     heads = [f"multi_head_attention/{name}" for name in ("query", "key", "value")]
     assert set(flow.wires) == {
-        *(("inputs", head) for head in heads),
+        *(("<inputs>", head) for head in heads),
         *((head, "multi_head_attention/linear") for head in heads),
         ("multi_head_attention/linear", "multi_head_attention"),
-        ("multi_head_attention", "result"),
+        ("multi_head_attention", "<result>"),
     }
 
 
