@@ -64,6 +64,22 @@ def traced_anew() -> contextlib.AbstractContextManager[None]:
     return config.random_seed_offset(config.random_seed_offset.value + next(_offsets))
 
 
+def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
+    """Return how many inputs of a ``scan`` equation are constants, and how many are carried.
+
+    Args:
+      params: those of the equation.
+
+    Returns:
+      The two numbers; the inputs that follow are scanned over.
+    """
+    if "ft_in" in params:  # JAX >= 0.11
+        constants, carry, _scanned = params["ft_in"].unpack()
+        return len(list(constants)), len(list(carry))
+    else:  # JAX < 0.11
+        return params["num_consts"], params["num_carry"]
+
+
 def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any:
     """Run a function on each device of a mesh, with the replication check turned off.
 

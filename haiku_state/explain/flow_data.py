@@ -11,7 +11,7 @@ from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 
-INPUTS, RESULT = "inputs", "result"  # the two ends of the wires
+INPUTS, RESULT = "<inputs>", "<result>"  # the two ends of the wires
 
 ACTIONS = {"create": _("makes"), "read": _("reads"), "write": _("writes")}
 TITLE = _("{function} (params: {params}, leaves of state: {state})")
@@ -79,7 +79,7 @@ class FlowLeaf:
     @property
     def type(self) -> str:
         """The dtype and the shape, as ``float32[8,3]``."""
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+        return _type(self.dtype, self.shape)
 
     @property
     def size(self) -> int:
@@ -138,8 +138,8 @@ class Flow:
     leaves: tuple[FlowLeaf, ...]
     """All leaves that the function is given, makes or reads."""
     wires: tuple[tuple[str, str], ...]
-    """Which module's output goes into which other module: pairs of paths. ``"inputs"`` and
-    ``"result"`` are the inputs and the result of the function."""
+    """Which module's output goes into which other module: pairs of paths. ``"<inputs>"`` and
+    ``"<result>"`` are the inputs and the result of the function."""
     draws: bool = False
     """Whether anything depends on the random key in ``apply``."""
     error: str = ""
@@ -168,9 +168,8 @@ class Flow:
                 if event.phase == phase:
                     leaf = leaves[event.leaf]
                     action = translated(ACTIONS[event.action], lang)
-                    rows.append(
-                        [event.module, event.method, action, leaf.kind, leaf.name, leaf.type]
-                    )
+                    type_ = _type(event.dtype, event.shape)
+                    rows.append([event.module, event.method, action, leaf.kind, leaf.name, type_])
             if rows:
                 lines += ["", self.frame if phase == "apply" else phase, *_table(rows)]
         if self.leaves:
@@ -222,6 +221,10 @@ class Flow:
             return in_html(draw(self))
         except MissingExtraError:
             return in_html("", self.text())
+
+
+def _type(dtype: str, shape: tuple[int, ...]) -> str:
+    return f"{dtype}[{','.join(map(str, shape))}]"
 
 
 def listed(words: list[str], language: str | None) -> str:

@@ -79,12 +79,12 @@ def _fold(flow: Flow, depth: int | None) -> dict[str, str]:
     paths = [*(module.path for module in flow.modules), *(leaf.module for leaf in flow.leaves)]
     shown = {leaf.module for leaf in flow.leaves}
     shown |= {module.path for module in flow.modules if module.draws}
-    deepest = max((len(_parts(path)) for path in paths), default=1)
+    deepest = max([1, *(len(_parts(path)) for path in paths)])
     for levels in range(depth or deepest, 0, -1):
         places = {path: "/".join(_parts(path)[:levels]) for path in paths}
         if depth or levels == 1 or len({places[path] for path in shown}) <= MOST_BOXES:
             break
-    return places if paths else {}
+    return places
 
 
 def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
@@ -472,7 +472,8 @@ def _tail(path: str, room: int) -> str:
 
 # The style where the page has none. A page of the site has the colours as variables of its own.
 
-COLORS = {  # light, dark
+PAPER = ("#fdfcfa", "#14161b")  # light, dark
+COLORS = {
     "ink": ("#1b1e24", "#e7e9ed"),
     "muted": ("#575c66", "#a9b0bd"),
     "edge": ("#86806f", "#7d8696"),
@@ -540,7 +541,7 @@ def in_html(svg: str, text: str = "") -> str:
 
 def standalone(svg: str) -> str:
     """Return the picture as a file that has its own style, light and dark."""
-    light, dark = (RULES, RULES)
+    light, dark = (f"svg {{ background: {paper}; }}\n{RULES}" for paper in PAPER)
     for name in sorted(COLORS, key=len, reverse=True):
         light = light.replace(f"@{name}", COLORS[name][0])
         dark = dark.replace(f"@{name}", COLORS[name][1])
