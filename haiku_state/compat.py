@@ -183,6 +183,11 @@ def reference_accesses() -> dict[Any, str]:
     return {function.__code__: how for function, how in functions.items()}
 
 
+def jit_code() -> Any:
+    """Return the code of ``jax.jit``, below what JAX wraps its public functions in."""
+    return inspect.unwrap(jax.jit).__code__
+
+
 def place_of(equation: Any) -> tuple[str, int] | None:
     """Return the file and the line that an equation of a jaxpr was traced from.
 
@@ -197,7 +202,7 @@ def place_of(equation: Any) -> tuple[str, int] | None:
         frame = source_info_util.user_frame(equation.source_info.traceback)
     else:  # JAX < 0.7
         frame = source_info_util.user_frame(equation.source_info)
-    return None if frame is None else (frame.file_name, frame.start_line)
+    return frame and (frame.file_name, frame.start_line)
 
 
 def choose_collectives() -> None:

@@ -1,13 +1,19 @@
 """The language of the texts that the package prints: English, or Simplified Chinese."""
 
+import contextlib
+import contextvars
 import functools
 import gettext
 import locale
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 DOMAIN = "haiku_state"
 FOLDER = Path(__file__).parent.parent / "locale"
+
+
+_READING: contextvars.ContextVar[str] = contextvars.ContextVar("reading", default="")
 
 
 def deferred(text: str) -> str:
@@ -39,8 +45,24 @@ def translated(text: str, language: str | None = None) -> str:
     return _catalog(language or reader_language()).gettext(text)
 
 
+@contextlib.contextmanager
+def reading(language: str) -> Iterator[None]:
+    """Let all texts be in one language, whatever the environment asks for.
+
+    Args:
+      language: ``"en"`` or ``"zh_CN"``.
+    """
+    token = _READING.set(language)
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
 def reader_language() -> str:
     """Return ``"zh_CN"`` for a reader of Chinese, else ``"en"``."""
+    if language := _READING.get():
+        return language
     return "zh_CN" if _wanted().lower().startswith("zh") else "en"
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
+from haiku_state.explain.both import in_both_languages
 
 INPUTS, RESULT = "<inputs>", "<result>"  # the two ends of the wires
 
@@ -215,12 +216,15 @@ class Flow:
         Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from haiku_state.explain.flow_picture import draw, in_html
+        from haiku_state.explain.flow_picture import STYLE, draw, in_html
 
-        try:
-            return in_html(draw(self))
-        except MissingExtraError:
-            return in_html("", self.text())
+        def render() -> str:
+            try:
+                return in_html(draw(self))
+            except MissingExtraError:
+                return in_html("", self.text())
+
+        return f"<style>\n{STYLE}</style>\n{in_both_languages(render)}"
 
 
 def _type(dtype: str, shape: tuple[int, ...]) -> str:

@@ -516,18 +516,22 @@ text.bad { fill: @bad; }
 
 
 def in_html(svg: str, text: str = "") -> str:
-    """Return the picture with a style for a notebook, whose theme it follows."""
+    """Return the picture, or a text in its place, as `STYLE` expects it."""
+    return f'<div class="hs-flow">\n{svg or f"<pre>{html.escape(text)}</pre>"}\n</div>'
+
+
+def _style() -> str:
+    """The style for a notebook, whose theme it follows."""
     rules = "".join(f".hs-flow {line}\n" for line in RULES.splitlines())
     rules = rules.replace(".leaked, .bar", ".leaked, .hs-flow .bar")
-    names = sorted(COLORS, key=len, reverse=True)
-    for name in names:
+    for name in sorted(COLORS, key=len, reverse=True):
         rules = rules.replace(f"@{name}", f"var(--flow-{name})")
 
     def colors(selector: str, which: int) -> str:
         values = (f"--flow-{n}: var(--hs-{n}, {c[which]})" for n, c in COLORS.items())
         return f"{selector} {{ {'; '.join(values)} }}\n"
 
-    style = (
+    return (
         colors(".hs-flow", 0)
         + f"@media (prefers-color-scheme: dark) {{ {colors('.hs-flow', 1)} }}\n"
         + colors('[data-jp-theme-light="true"] .hs-flow, .vscode-light .hs-flow', 0)
@@ -535,8 +539,9 @@ def in_html(svg: str, text: str = "") -> str:
         + ".hs-flow svg { display: block; width: 100%; max-width: 22rem; margin-inline: auto; }\n"
         + rules
     )
-    content = svg or f"<pre>{html.escape(text)}</pre>"
-    return f'<style>\n{style}</style>\n<div class="hs-flow">\n{content}\n</div>'
+
+
+STYLE = _style()
 
 
 def standalone(svg: str) -> str:

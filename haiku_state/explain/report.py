@@ -14,6 +14,7 @@ from typing import Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, translated
+from haiku_state.explain.both import in_both_languages
 from haiku_state.explain.rewrite import rewrite
 
 WIDTH = 88
@@ -290,10 +291,13 @@ class Report:
         return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
 
     def _repr_html_(self) -> str:
-        language = "zh-CN" if reader_language() == "zh_CN" else "en"
-        blocks = ["".join(map(_as_html, block)) for block in _blocks(self)]
-        sections = "".join(f'<div class="hs-block">{block}</div>' for block in blocks)
-        return f'<div class="hs-report" lang="{language}"><style>{CSS}</style>{sections}</div>'
+        def render() -> str:
+            language = "zh-CN" if reader_language() == "zh_CN" else "en"
+            blocks = ["".join(map(_as_html, block)) for block in _blocks(self)]
+            sections = "".join(f'<div class="hs-block">{block}</div>' for block in blocks)
+            return f'<div class="hs-report" lang="{language}">{sections}</div>'
+
+        return f"<style>{CSS}</style>{in_both_languages(render)}"
 
 
 # --- what a report shows: blocks of rows, each with the role that it plays ------------------------

@@ -109,7 +109,7 @@ _BOOKKEEPING = tuple(
 _ENVIRONMENT = {type(os.environ).__getitem__.__code__, type(os.environ).__contains__.__code__}
 _SEED = random.Random.seed.__code__
 _SET_STATE = hk.set_state.__code__
-_JIT = inspect.unwrap(jax.jit).__code__
+_JIT = compat.jit_code()
 
 
 class Watch:
