@@ -1,5 +1,6 @@
 import ast
 import importlib.util
+import linecache
 import os
 import re
 import signal
@@ -140,6 +141,9 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         scan = jax.make_jaxpr(lambda x, y: jax.lax.scan(lambda c, z: (c + y, z), x, X))(1.0, 2.0)
         [params] = [each.params for each in scan.eqns if each.primitive.name == "scan"]
         assert copy.scan_sizes(params) == (1, 1)
+        file, line = copy.place_of(scan.eqns[0])
+        assert file == __file__
+        assert "jax.make_jaxpr" in linecache.getline(file, line)
         copy.choose_collectives()
         assert jax.config.values[collectives] == "gloo"
 
