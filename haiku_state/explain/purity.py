@@ -2,6 +2,7 @@
 
 import ast
 import collections
+import contextlib
 import dis
 import functools
 import inspect
@@ -73,6 +74,7 @@ def explain(
     """
     if methods is not None:
         function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
+<<<<<<< HEAD
     with compat.traced_anew():
         run = _traced(function, args, kwargs)
         findings = [_finding(event) for event in run.watch.events]
@@ -82,6 +84,14 @@ def explain(
         with compat.traced_anew():
             run = _traced(function, args, kwargs, "closely")
             findings = [_finding(event) for event in run.watch.events]
+=======
+    with contextlib.ExitStack() as caches:
+        run = _traced_anew(function, args, kwargs, caches)
+        findings = [_finding(event) for event in run.watch.events]
+        if not findings and run.jaxpr is not None:
+            again = _traced(function, args, kwargs, "unwatched", run.is_static)
+            findings = list(_differences(run, again))
+>>>>>>> attack
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
@@ -164,8 +174,13 @@ def explain_retrace(
         for form, one, other in _differing(before.get(name), after.get(name))
     ]
     if not findings:
+<<<<<<< HEAD
         with compat.traced_anew():
             findings = list(_new_functions(_traced(function, second, {})))
+=======
+        with contextlib.ExitStack() as caches:
+            findings = list(_new_functions(_traced_anew(function, second, {}, caches)))
+>>>>>>> attack
     return Report(_name(function), tuple(findings))
 
 
@@ -180,6 +195,24 @@ class _Run(NamedTuple):
     stopped: Place | None
     is_static: bool
     """Whether numbers had to be passed as they are."""
+
+
+def _traced_anew(
+    function: Any, args: Any, kwargs: Any, caches: contextlib.ExitStack
+) -> _Run:
+    """Trace a function as often as it takes, each time as if JAX had not traced any part before."""
+    caches.enter_context(compat.traced_anew())
+    run = _traced(function, args, kwargs)
+    leaves = jax.tree.leaves((args, kwargs))
+    if run.error is not None and any(type(leaf) in (int, float) for leaf in leaves):
+        caches.enter_context(compat.traced_anew())
+        static = _traced(function, args, kwargs, is_static=True)
+        if static.error is None or isinstance(run.error, _NEEDS_A_VALUE):
+            run = static
+    if run.watch.needs_exact:
+        caches.enter_context(compat.traced_anew())
+        run = _traced(function, args, kwargs, "closely", run.is_static)
+    return run
 
 
 def _traced(
@@ -230,10 +263,6 @@ def _traced(
         watch.events += _leaks(gone[-1:])
     except Stopped:
         stopped = watch.place
-    except _NEEDS_A_VALUE as caught:
-        if not is_static and any(type(leaf) in (int, float) for leaf in leaves):
-            return _traced(function, args, kwargs, how, is_static=True)
-        error = caught
     except Exception as caught:
         error = caught
     return _Run(start, reach, watch, jaxpr, error, stopped, is_static)
@@ -265,6 +294,8 @@ def _is_live(leaf: Any) -> bool:
 
 def _callable(function: Any, reach: Reach, watch: Watch) -> Any:
     """The function below ``jax.jit``, whose cache would hide what it does, or in a partial."""
+    if isinstance(function, types.MethodType):
+        return types.MethodType(_callable(function.__func__, reach, watch), function.__self__)
     if hasattr(function, "lower") and hasattr(function, "__wrapped__"):
         return function.__wrapped__
     if not isinstance(function, functools.partial):
