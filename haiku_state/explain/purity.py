@@ -74,24 +74,12 @@ def explain(
     """
     if methods is not None:
         function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
-<<<<<<< HEAD
-    with compat.traced_anew():
-        run = _traced(function, args, kwargs)
-        findings = [_finding(event) for event in run.watch.events]
-        if not findings and run.jaxpr is not None:
-            findings = list(_differences(run, _traced(function, args, kwargs, "unwatched")))
-    if run.watch.needs_exact:
-        with compat.traced_anew():
-            run = _traced(function, args, kwargs, "closely")
-            findings = [_finding(event) for event in run.watch.events]
-=======
     with contextlib.ExitStack() as caches:
         run = _traced_anew(function, args, kwargs, caches)
         findings = [_finding(event) for event in run.watch.events]
         if not findings and run.jaxpr is not None:
             again = _traced(function, args, kwargs, "unwatched", run.is_static)
             findings = list(_differences(run, again))
->>>>>>> attack
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
@@ -174,13 +162,8 @@ def explain_retrace(
         for form, one, other in _differing(before.get(name), after.get(name))
     ]
     if not findings:
-<<<<<<< HEAD
-        with compat.traced_anew():
-            findings = list(_new_functions(_traced(function, second, {})))
-=======
         with contextlib.ExitStack() as caches:
             findings = list(_new_functions(_traced_anew(function, second, {}, caches)))
->>>>>>> attack
     return Report(_name(function), tuple(findings))
 
 
@@ -197,9 +180,7 @@ class _Run(NamedTuple):
     """Whether numbers had to be passed as they are."""
 
 
-def _traced_anew(
-    function: Any, args: Any, kwargs: Any, caches: contextlib.ExitStack
-) -> _Run:
+def _traced_anew(function: Any, args: Any, kwargs: Any, caches: contextlib.ExitStack) -> _Run:
     """Trace a function as often as it takes, each time as if JAX had not traced any part before."""
     caches.enter_context(compat.traced_anew())
     run = _traced(function, args, kwargs)
