@@ -3,9 +3,9 @@
 python tests/optimizer_table.py            # all, fifteen to thirty minutes
 python tests/optimizer_table.py sam lbfgs  # those with one of these words in their name
 
-``ok``: three steps reach the params of the step written by hand, without donation, up to rounding; or
-up to four times what the compiled step by hand differs from the same step uncompiled, where an
-optimizer magnifies rounding, as ``scale_by_lbfgs`` does. ``needs more``:
+``ok``: three steps reach the params of the step written by hand, without donation, up to rounding.
+Where an optimizer magnifies rounding, as ``scale_by_lbfgs`` does, the measure is four times the
+distance between the step by hand compiled and not. ``needs more``:
 the step by hand fails as well, since ``optimizer.update`` takes more than gradients and params, or
 since the optimizer takes params of its own kind.
 """
