@@ -18,9 +18,8 @@ import numpy as np
 
 from haiku_state import compat
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated
 from haiku_state.explain.reach import Reach, library_of_module
-from haiku_state.explain.report import Finding, Report
+from haiku_state.explain.report import Finding, Report, Sentence
 from haiku_state.explain.watch import Event, Place, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
@@ -360,7 +359,7 @@ def _differences(first: _Run, second: _Run) -> Iterator[Finding]:
         if _text(one) != _text(other) or any(used is c for used in one.invars for c in constants):
             place = Place(*(compat.place_of(one) or first.start))
             calls = [node for node in expressions_on(place) if isinstance(node, ast.Call)]
-            name = ast.unparse(calls[0].func) if calls else translated(_("a value"))
+            name = ast.unparse(calls[0].func) if calls else one.primitive.name
             yield Finding("frozen value", name, *place, "differs")
             return
 
@@ -384,6 +383,7 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
     groups = collections.defaultdict(list)
     for name, value in reach.constants.items():
         groups[name.partition("[")[0]].append(value)
+    found: dict[tuple[str, str], Finding] = {}
     for name, values in groups.items():
         where = name.rpartition(".")[2]
         if where not in places:
@@ -392,7 +392,9 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
         size = sum(value.size * value.dtype.itemsize for value in arrays)
         shown = _shown(values[0]) if len(values) == 1 and not arrays else _kinds(values)
         form = "big array" if size >= _MANY_BYTES else "number"
-        yield Finding("frozen value", name, *places[where], form, shown, size=size)
+        # a default of a dataclass is found three times: keep the attribute of the object
+        found[where, shown] = Finding("frozen value", name, *places[where], form, shown, size=size)
+    yield from found.values()
 
 
 def _abstract(value: Any) -> Any:
@@ -409,7 +411,7 @@ def _is_before(read: Finding, change: Finding, visited: dict[Place, int]) -> boo
 def _kinds(values: list[Any]) -> str:
     if len(values) == 1:
         return str(_abstract(values[0]).str_short())
-    return translated(_("{count} values")).format(count=len(values))
+    return f"×{len(values)}"
 
 
 def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
@@ -435,17 +437,15 @@ def _new_functions(run: _Run) -> Iterator[Finding]:
             yield Finding("retrace", function.__name__, *place, "new function")
 
 
-def _unseen(run: _Run) -> Iterator[str]:
+def _unseen(run: _Run) -> Iterator[Sentence]:
     for name, value in run.reach.opaque.items():
-        if library_of_module(type(value).__module__) == "python":
-            continue
-        yield translated(_("the inside of `{name}`")).format(name=name)
+        if library_of_module(type(value).__module__) != "python":
+            yield Sentence(_("the inside of `{name}`"), name=name)
     if run.stopped is not None:
-        yield translated(
-            _("what follows line {line}: going on would change something outside")
-        ).format(line=run.stopped.line)
+        stopped = _("what follows line {line}: going on would change something outside")
+        yield Sentence(stopped, line=run.stopped.line)
     if run.is_static:
-        yield translated(_("numbers as arguments: the function needs their values"))
+        yield Sentence(_("numbers as arguments: the function needs their values"))
 
 
 def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:

@@ -145,6 +145,27 @@ OUTSIDE = _("by the caller")
 STYLES = {"bad": "bold red", "good": "green", "kind": "bold", "muted": "dim", "title": "bold"}
 
 
+class Sentence(str):
+    """An English text that can be shown in the reader's language.
+
+    Args:
+      template: the text in the catalog.
+      values: the values of its placeholders.
+    """
+
+    template: str
+    values: dict[str, object]
+
+    def __new__(cls, template: str, **values: object) -> "Sentence":
+        sentence = super().__new__(cls, template.format(**values))
+        sentence.template, sentence.values = template, values
+        return sentence
+
+    def shown(self) -> str:
+        """Return it in the reader's language."""
+        return translated(self.template).format(**self.values)
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing that a function does besides computing its result from its arguments.
@@ -319,7 +340,8 @@ def _blocks(report: Report) -> list[list[_Row]]:
     if report.error is not None:
         rows = [_Row("title", translated(RAISED)), _Row("error", _error_line(report.error))]
         blocks.append(rows)
-    unseen = [translated(text) for text in (*report.unseen, BRANCHES)]
+    unseen = [text.shown() if isinstance(text, Sentence) else text for text in report.unseen]
+    unseen.append(translated(BRANCHES))
     rows = [_Row("label", translated(UNSEEN)), *(_Row("item", text) for text in unseen)]
     return [*blocks, rows]
 
