@@ -1,7 +1,8 @@
 """State in JAX, told through Haiku: impure-looking modules, pure pairs, update steps.
 
 The names below come in the order of the lessons. The rest is in the rooms: ``hs.recipes``,
-``hs.storage``, ``hs.processes``, ``hs.errors``.
+``hs.storage``, ``hs.processes``, ``hs.errors``. The name of the room ``explain`` is taken by its
+function: import its other names from ``haiku_state.explain``.
 """
 
 import pathlib as _pathlib

@@ -64,6 +64,22 @@ def traced_anew() -> contextlib.AbstractContextManager[None]:
     return config.random_seed_offset(config.random_seed_offset.value + next(_offsets))
 
 
+def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
+    """Return how many inputs of a ``scan`` equation are constants, and how many are carried.
+
+    Args:
+      params: those of the equation.
+
+    Returns:
+      The two numbers; the inputs that follow are scanned over.
+    """
+    if "ft_in" in params:  # JAX >= 0.11
+        constants, carry, _scanned = params["ft_in"].unpack()
+        return len(list(constants)), len(list(carry))
+    else:  # JAX < 0.11
+        return params["num_consts"], params["num_carry"]
+
+
 def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any:
     """Run a function on each device of a mesh, with the replication check turned off.
 
@@ -167,6 +183,11 @@ def reference_accesses() -> dict[Any, str]:
     return {function.__code__: how for function, how in functions.items()}
 
 
+def jit_code() -> Any:
+    """Return the code of ``jax.jit``, below what JAX wraps its public functions in."""
+    return inspect.unwrap(jax.jit).__code__
+
+
 def place_of(equation: Any) -> tuple[str, int] | None:
     """Return the file and the line that an equation of a jaxpr was traced from.
 
@@ -181,7 +202,7 @@ def place_of(equation: Any) -> tuple[str, int] | None:
         frame = source_info_util.user_frame(equation.source_info.traceback)
     else:  # JAX < 0.7
         frame = source_info_util.user_frame(equation.source_info)
-    return None if frame is None else (frame.file_name, frame.start_line)
+    return frame and (frame.file_name, frame.start_line)
 
 
 def choose_collectives() -> None:

@@ -1,5 +1,6 @@
 import ast
 import importlib.util
+import linecache
 import os
 import re
 import signal
@@ -137,6 +138,12 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         specs = PartitionSpec("data")
         double = copy.shard_map(lambda x: 2 * x, mesh, in_specs=specs, out_specs=specs)
         np.testing.assert_array_equal(double(jnp.arange(4)), 2 * np.arange(4))
+        scan = jax.make_jaxpr(lambda x, y: jax.lax.scan(lambda c, z: (c + y, z), x, X))(1.0, 2.0)
+        [params] = [each.params for each in scan.eqns if each.primitive.name == "scan"]
+        assert copy.scan_sizes(params) == (1, 1)
+        file, line = copy.place_of(scan.eqns[0])
+        assert file == __file__
+        assert "jax.make_jaxpr" in linecache.getline(file, line)
         copy.choose_collectives()
         assert jax.config.values[collectives] == "gloo"
 
@@ -237,6 +244,23 @@ def test_asking_adds_nothing_to_the_program():
         return y
 
     assert str(jax.make_jaxpr(ask)(X)) == str(jax.make_jaxpr(lambda x: x * 2)(X))
+
+
+def test_what_was_traced_before_is_traced_anew_and_forgotten():
+    traced = []
+    double = jax.jit(lambda x: traced.append(x) or 2 * x)
+
+    def count():
+        before = len(traced)
+        jax.make_jaxpr(lambda x: double(x))(X)
+        return len(traced) - before
+
+    assert [count(), count()] == [1, 0]
+    for _ in range(2):
+        with compat.traced_anew():
+            assert count() == 1
+    assert count() == 0
+    assert jax.random.key_data(jax.random.key(3))[-1] == 3
 
 
 WITHOUT_ELEMENTS = """

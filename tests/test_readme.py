@@ -58,16 +58,23 @@ def test_links_lead_somewhere(text):
 
 
 def test_the_example(tmp_path):
-    example, _ = blocks(ENGLISH, "python")
+    example, *_ = blocks(ENGLISH, "python")
     assert len(example.splitlines()) <= 11
     assert run([sys.executable, "-c", example], tmp_path).split() == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize(("text", "language"), [(ENGLISH, "en"), (CHINESE, "zh")])
 def test_the_error_is_printed_as_shown(text, language, tmp_path):
-    _, example = blocks(text, "python")
+    _, example, _ = blocks(text, "python")
     (shown,) = blocks(text, "text")
     assert run([sys.executable, "-c", example], tmp_path, language) == shown
+
+
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh_CN"])
+def test_the_impure_function_is_explained(text, tmp_path):
+    *_, example = blocks(text, "python")
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    assert "leak: losses[...]  example.py:8" in run([sys.executable, "example.py"], tmp_path)
 
 
 TRAIN = [shlex.split(line)[1:] for line in lines("console") if "haiku_state train" in line]

@@ -40,6 +40,9 @@ class Open(NamedTuple):
     piece: int
     """The index of its piece of prose: that of its paragraph, if it is in one."""
 
+    hidden: bool = False
+    """It is in the other language, which the page does not show."""
+
 
 class Page(HTMLParser):
     """What a built page consists of, as far as the checks look at it."""
@@ -67,11 +70,14 @@ class Page(HTMLParser):
         """Collect addresses, ids and texts of attributes, and see where the element's text goes."""
         values = {name: value or "" for name, value in attrs}
         element = self._begin(tag, values.get("class", "").split())
-        self._pieces += [values[name] for name in TEXT_ATTRIBUTES if name in values]
-        if tag not in VOID:
-            self._open.append(element)
         if tag == "html":
             self.language = values.get("lang", "")
+        other = values.get("lang", self.language) != self.language
+        element = element._replace(hidden=other or self._open[-1].hidden)
+        if not element.hidden:
+            self._pieces += [values[name] for name in TEXT_ATTRIBUTES if name in values]
+        if tag not in VOID:
+            self._open.append(element)
         if "id" in values:
             self.ids.append(values["id"])
         if tag == "a" and "href" in values:
@@ -86,7 +92,7 @@ class Page(HTMLParser):
 
     def _begin(self, tag: str, classes: list[str]) -> Open:
         """Return what an element is within those that are open."""
-        _, part, silent, piece = self._open[-1]
+        _, part, silent, piece, _ = self._open[-1]
         for name, texts in (("cell_input", self.cells), ("cell_output", self.outputs)):
             if name in classes:
                 part, silent = name, True

@@ -23,6 +23,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "sphinx_design",
     "sphinx_copybutton",
+    "bug_cards",
     "cells",
     "compatibility",
     "course",

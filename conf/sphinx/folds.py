@@ -1,5 +1,7 @@
 """Cells that stand folded: how a figure is drawn, what pins a page's numbers, how a task is solved.
 
+Of a cell with the tag ``predict`` only the output is folded: the reader guesses first.
+
 A tag of the cell says which it is. What is visible is what the lesson tells.
 """
 
@@ -16,6 +18,8 @@ FOLDED = {
     "plot": ("input", "Show the code of this figure"),
     "check": ("all", "Show the checks of these numbers"),
     "solution": ("all", "Show the solution"),
+    "predict": ("output", "What will it print?"),
+    "harness": ("input", "Show the code of the detectors"),
 }
 
 

@@ -1,13 +1,21 @@
 """The language of the texts that the package prints: English, or Simplified Chinese."""
 
+import contextlib
+import contextvars
 import functools
 import gettext
 import locale
 import os
+import re
+import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 DOMAIN = "haiku_state"
 FOLDER = Path(__file__).parent.parent / "locale"
+
+
+_READING: contextvars.ContextVar[str] = contextvars.ContextVar("reading", default="")
 
 
 def deferred(text: str) -> str:
@@ -39,9 +47,43 @@ def translated(text: str, language: str | None = None) -> str:
     return _catalog(language or reader_language()).gettext(text)
 
 
+@contextlib.contextmanager
+def reading(language: str) -> Iterator[None]:
+    """Let all texts be in one language, whatever the environment asks for.
+
+    Args:
+      language: ``"en"`` or ``"zh_CN"``.
+    """
+    token = _READING.set(language)
+    try:
+        yield
+    finally:
+        _READING.reset(token)
+
+
 def reader_language() -> str:
     """Return ``"zh_CN"`` for a reader of Chinese, else ``"en"``."""
+    if language := _READING.get():
+        return language
     return "zh_CN" if _wanted().lower().startswith("zh") else "en"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Break a text into lines of so many columns: English between words, Chinese anywhere."""
+    # punctuation stays with what stands before it, so that it does not begin a line
+    pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
+    lines, line = [], indent
+    for piece in pieces:
+        if _columns(line + piece.rstrip()) > width and line.strip():
+            lines.append(line.rstrip())
+            line = indent
+        line += piece if line.strip() else piece.lstrip()
+    return "\n".join([*lines, line.rstrip()])
+
+
+def _columns(text: str) -> int:
+    """Return the width on a terminal, where a Chinese character takes two columns."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _wanted() -> str:

@@ -13,6 +13,8 @@ from typing import Any
 import jax
 from jax.ad_checkpoint import checkpoint_name
 
+from haiku_state import compat
+
 PREFIX = "haiku_state.explain/"
 
 
@@ -86,22 +88,25 @@ class Dataflow:
             return [1 << (self.inputs + number)]
         if name == "cond":
             chosen, *operands = incoming
-            branches = [self._follow(branch.jaxpr, operands) for branch in params["branches"]]
+            branches = [self._follow(_open(branch), operands) for branch in params["branches"]]
             return [reduce(or_, results, chosen) for results in zip(*branches, strict=True)]
         if name == "while":
             first = params["cond_nconsts"]
             last = first + params["body_nconsts"]
             condition = [*incoming[:first], *incoming[last:]]
-            [chosen] = self._follow(params["cond_jaxpr"].jaxpr, condition)
+            [chosen] = self._follow(_open(params["cond_jaxpr"]), condition)
             carry = [chosen | origins for origins in incoming[last:]]
-            return self._repeat(params["body_jaxpr"].jaxpr, incoming[first:last], carry, [])
+            return self._repeat(_open(params["body_jaxpr"]), incoming[first:last], carry, [])
         if name == "scan":
-            first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+            first, carried = compat.scan_sizes(params)
+            last = first + carried
             parts = incoming[:first], incoming[first:last], incoming[last:]
-            return self._repeat(params["jaxpr"].jaxpr, *parts)
+            return self._repeat(_open(params["jaxpr"]), *parts)
         return self._inside(equation, incoming)
 
-    def _repeat(self, body: Any, constants: list[int], carry: list[int], xs: list[int]) -> list[int]:
+    def _repeat(
+        self, body: Any, constants: list[int], carry: list[int], xs: list[int]
+    ) -> list[int]:
         """Follow the body of a loop until its carry has all origins that it can have."""
         while True:
             results = self._follow(body, [*constants, *carry, *xs])
@@ -129,8 +134,12 @@ def _programs(params: dict[str, Any]) -> list[Any]:
         for param in params.values()
         for value in (param if isinstance(param, tuple | list) else (param,))
     ]
-    programs = [getattr(value, "jaxpr", value) for value in values]
-    return [program for program in programs if hasattr(program, "eqns")]
+    return [program for program in map(_open, values) if hasattr(program, "eqns")]
+
+
+def _open(program: Any) -> Any:
+    """Return a jaxpr without its constants, which have no origin."""
+    return getattr(program, "jaxpr", program)
 
 
 def _bits(number: int) -> list[int]:

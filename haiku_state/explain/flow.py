@@ -101,7 +101,7 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
     transformed = hk.transform_with_state(call)
     name = _name_of(function)
     first = _trace_init(transformed.init, rng, args, kwargs)
-    if is_module or first.results:
+    if is_module or first.results or first.error is not None:
         return _flow_of_pair(name, transformed.init, transformed.apply, rng, args, kwargs, first)
     return _flow_of_step(name, function, args, kwargs)
 
@@ -115,8 +115,8 @@ def _flow_of_pair(
     name: str, init: Any, apply: Any, rng: Any, args: Any, kwargs: Any, first: Any = None
 ) -> Flow:
     first = first or _trace_init(init, rng, args, kwargs)
-    if first.error is not None:  # the leaks of init, which apply repeats
-        return _Resolver(name, "apply", first).flow()
+    if first.error is not None:  # a leak ended init already
+        return _Resolver(name, "init", first).flow()
     is_pair = isinstance(first.output, tuple) and len(first.output) == 2
     if not is_pair or (first.results and not first.recorder.accesses):
         raise _function_error(
@@ -232,7 +232,7 @@ class _Resolver:
     def _argument(self, index: int, kind: str, module: str, name: str) -> str:
         """Return the place of an argument that is a leaf."""
         path, value = self.seen.arguments[index], self.seen.types[index]
-        place = f"{path[0].key}{jax.tree_util.keystr(path[1:])}"
+        place = _place(path)
         leaf = FlowLeaf(kind, module, name, place, tuple(value.shape), str(value.dtype))
         self.leaves.setdefault(place, leaf)
         self.arguments[index] = place
@@ -242,11 +242,10 @@ class _Resolver:
         """Return the places of the leaves whose values are read."""
         origins = self.dataflow.behind(self.dataflow.into.get(access.mark, 0), self.outputs)
         known = {
-            index: path
-            for index, path in enumerate(self.seen.arguments)
+            index: self.seen.arguments[index]
+            for index in self.dataflow.arguments(origins)
             # the other arguments of apply are inputs, of which state may be computed
-            if index in self.dataflow.arguments(origins)
-            and (self.first is None or index in self.arguments)
+            if self.first is None or index in self.arguments
         }
         named = [
             (module != access.module, access.kind not in _keys(path), index, module)
@@ -276,13 +275,20 @@ class _Resolver:
 
     def _target_of(self, access: Access) -> list[str]:
         """Return the place of the leaf that is written."""
-        found = self.latest.get((access.kind, access.module, access.name))
-        found = found or [
-            leaf.place
+        names = access.module, access.name
+        if found := self.latest.get((access.kind, *names)):
+            return found[:1]
+        trees = {
+            _tree_of(leaf)
             for leaf in self.leaves.values()
-            if (leaf.kind, leaf.module, leaf.name) == (access.kind, access.module, access.name)
-        ]
-        return found[:1] or self._by_name(access)
+            if (leaf.kind, leaf.module) == (access.kind, access.module)
+        }
+        for index, path in enumerate(self.seen.arguments):
+            # one that is not read is where the module's other leaves are
+            tree = _place(path).rpartition(f"[{access.module!r}]")[0]
+            if names in places(path) and tree in trees:
+                return [self._argument(index, access.kind, *names)]
+        return self._by_name(access)
 
     def _by_name(self, access: Access, frozen: bool = False) -> list[str]:
         """Return the place of a leaf that is not among the arguments."""
@@ -304,7 +310,7 @@ class _Resolver:
             self.paths.setdefault(access.module, leaf.module)
             if access.action != "read":
                 self.written[access.mark] = place
-            if access.phase == "apply":
+            if access.phase == "apply" or self.frame == "init":
                 self.leaves[place] = dataclasses.replace(
                     leaf,
                     read=leaf.read or access.action == "read",
@@ -395,6 +401,16 @@ def _event(access: Access, leaf: FlowLeaf) -> FlowEvent:
         shape=access.shape,
         dtype=access.dtype,
     )
+
+
+def _place(path: tuple[Any, ...]) -> str:
+    """Return an argument as code."""
+    return f"{path[0].key}{jax.tree_util.keystr(path[1:])}"
+
+
+def _tree_of(leaf: FlowLeaf) -> str:
+    """Return the params or the state that a leaf belongs to, as code."""
+    return leaf.place.rpartition(f"[{leaf.module!r}]")[0]
 
 
 def _keys(path: tuple[Any, ...]) -> list[Any]:

@@ -10,8 +10,9 @@ from typing import Any
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
+from haiku_state.explain.both import in_both_languages
 
-INPUTS, RESULT = "inputs", "result"  # the two ends of the wires
+INPUTS, RESULT = "<inputs>", "<result>"  # the two ends of the wires
 
 ACTIONS = {"create": _("makes"), "read": _("reads"), "write": _("writes")}
 TITLE = _("{function} (params: {params}, leaves of state: {state})")
@@ -79,7 +80,7 @@ class FlowLeaf:
     @property
     def type(self) -> str:
         """The dtype and the shape, as ``float32[8,3]``."""
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+        return _type(self.dtype, self.shape)
 
     @property
     def size(self) -> int:
@@ -138,8 +139,8 @@ class Flow:
     leaves: tuple[FlowLeaf, ...]
     """All leaves that the function is given, makes or reads."""
     wires: tuple[tuple[str, str], ...]
-    """Which module's output goes into which other module: pairs of paths. ``"inputs"`` and
-    ``"result"`` are the inputs and the result of the function."""
+    """Which module's output goes into which other module: pairs of paths. ``"<inputs>"`` and
+    ``"<result>"`` are the inputs and the result of the function."""
     draws: bool = False
     """Whether anything depends on the random key in ``apply``."""
     error: str = ""
@@ -168,9 +169,8 @@ class Flow:
                 if event.phase == phase:
                     leaf = leaves[event.leaf]
                     action = translated(ACTIONS[event.action], lang)
-                    rows.append(
-                        [event.module, event.method, action, leaf.kind, leaf.name, leaf.type]
-                    )
+                    type_ = _type(event.dtype, event.shape)
+                    rows.append([event.module, event.method, action, leaf.kind, leaf.name, type_])
             if rows:
                 lines += ["", self.frame if phase == "apply" else phase, *_table(rows)]
         if self.leaves:
@@ -216,12 +216,19 @@ class Flow:
         Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from haiku_state.explain.flow_picture import draw, in_html
+        from haiku_state.explain.flow_picture import STYLE, draw, in_html
 
-        try:
-            return in_html(draw(self))
-        except MissingExtraError:
-            return in_html("", self.text())
+        def render() -> str:
+            try:
+                return in_html(draw(self))
+            except MissingExtraError:
+                return in_html("", self.text())
+
+        return f"<style>\n{STYLE}</style>\n{in_both_languages(render)}"
+
+
+def _type(dtype: str, shape: tuple[int, ...]) -> str:
+    return f"{dtype}[{','.join(map(str, shape))}]"
 
 
 def listed(words: list[str], language: str | None) -> str:

@@ -153,7 +153,7 @@ class Trace:
     arguments: list[tuple[Any, ...]]
     """The path of each traced argument; its first key is the name of the argument."""
     types: list[Any]
-    """The traced arguments: what has their shapes and dtypes."""
+    """The shape and the dtype of each traced argument."""
     results: list[tuple[Any, ...]]
     """The path of each result that is an array."""
     values: list[Any]
@@ -180,6 +180,7 @@ def trace(function: Callable[[dict[str, Any]], Any], named: dict[str, Any], phas
     pairs, structure = jax.tree_util.tree_flatten_with_path(named)
     arguments = [path for path, leaf in pairs if is_traced(leaf)]
     leaves = [leaf for _, leaf in pairs if is_traced(leaf)]
+    types = list(jax.eval_shape(lambda *each: each, *leaves))
     results: list[tuple[Any, ...]] = []
     values: list[Any] = []
     structures: list[Any] = []
@@ -216,10 +217,10 @@ def trace(function: Callable[[dict[str, Any]], Any], named: dict[str, Any], phas
         if not recorder.leaked:
             raise
         nothing = Dataflow(jax.make_jaxpr(lambda: ())())
-        return Trace(recorder, arguments, leaves, [], [], None, nothing, error)
+        return Trace(recorder, arguments, types, [], [], None, nothing, error)
     whole = structures[-1].num_leaves == len(shapes)
     output = jax.tree.unflatten(structures[-1], shapes) if whole else None
-    return Trace(recorder, arguments, leaves, results, values, output, Dataflow(closed), None)
+    return Trace(recorder, arguments, types, results, values, output, Dataflow(closed), None)
 
 
 def is_traced(leaf: Any) -> bool:

@@ -79,12 +79,12 @@ def _fold(flow: Flow, depth: int | None) -> dict[str, str]:
     paths = [*(module.path for module in flow.modules), *(leaf.module for leaf in flow.leaves)]
     shown = {leaf.module for leaf in flow.leaves}
     shown |= {module.path for module in flow.modules if module.draws}
-    deepest = max((len(_parts(path)) for path in paths), default=1)
+    deepest = max([1, *(len(_parts(path)) for path in paths)])
     for levels in range(depth or deepest, 0, -1):
         places = {path: "/".join(_parts(path)[:levels]) for path in paths}
         if depth or levels == 1 or len({places[path] for path in shown}) <= MOST_BOXES:
             break
-    return places if paths else {}
+    return places
 
 
 def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
@@ -472,7 +472,8 @@ def _tail(path: str, room: int) -> str:
 
 # The style where the page has none. A page of the site has the colours as variables of its own.
 
-COLORS = {  # light, dark
+PAPER = ("#fdfcfa", "#14161b")  # light, dark
+COLORS = {
     "ink": ("#1b1e24", "#e7e9ed"),
     "muted": ("#575c66", "#a9b0bd"),
     "edge": ("#86806f", "#7d8696"),
@@ -515,18 +516,22 @@ text.bad { fill: @bad; }
 
 
 def in_html(svg: str, text: str = "") -> str:
-    """Return the picture with a style for a notebook, whose theme it follows."""
+    """Return the picture, or a text in its place, as `STYLE` expects it."""
+    return f'<div class="hs-flow">\n{svg or f"<pre>{html.escape(text)}</pre>"}\n</div>'
+
+
+def _style() -> str:
+    """The style for a notebook, whose theme it follows."""
     rules = "".join(f".hs-flow {line}\n" for line in RULES.splitlines())
     rules = rules.replace(".leaked, .bar", ".leaked, .hs-flow .bar")
-    names = sorted(COLORS, key=len, reverse=True)
-    for name in names:
+    for name in sorted(COLORS, key=len, reverse=True):
         rules = rules.replace(f"@{name}", f"var(--flow-{name})")
 
     def colors(selector: str, which: int) -> str:
         values = (f"--flow-{n}: var(--hs-{n}, {c[which]})" for n, c in COLORS.items())
         return f"{selector} {{ {'; '.join(values)} }}\n"
 
-    style = (
+    return (
         colors(".hs-flow", 0)
         + f"@media (prefers-color-scheme: dark) {{ {colors('.hs-flow', 1)} }}\n"
         + colors('[data-jp-theme-light="true"] .hs-flow, .vscode-light .hs-flow', 0)
@@ -534,13 +539,14 @@ def in_html(svg: str, text: str = "") -> str:
         + ".hs-flow svg { display: block; width: 100%; max-width: 22rem; margin-inline: auto; }\n"
         + rules
     )
-    content = svg or f"<pre>{html.escape(text)}</pre>"
-    return f'<style>\n{style}</style>\n<div class="hs-flow">\n{content}\n</div>'
+
+
+STYLE = _style()
 
 
 def standalone(svg: str) -> str:
     """Return the picture as a file that has its own style, light and dark."""
-    light, dark = (RULES, RULES)
+    light, dark = (f"svg {{ background: {paper}; }}\n{RULES}" for paper in PAPER)
     for name in sorted(COLORS, key=len, reverse=True):
         light = light.replace(f"@{name}", COLORS[name][0])
         dark = dark.replace(f"@{name}", COLORS[name][1])

@@ -176,7 +176,7 @@ class Container(Holder):
         if isinstance(self.value, np.ndarray):
             return self.value.copy()
         if isinstance(self.value, dict):
-            return dict(dict.items(self.value))
+            return dict(_plain(self.value).items(self.value))
         return set(self.value) if isinstance(self.value, set) else list(self.value)
 
     def changes(self) -> Iterator[Change]:
@@ -197,9 +197,9 @@ class Container(Holder):
         if isinstance(value, np.ndarray):
             value[...] = saved
         elif isinstance(value, dict):
-            dict.clear(value)
+            _plain(value).clear(value)
             for key, item in saved.items():
-                dict.__setitem__(value, key, item)
+                _plain(value).__setitem__(value, key, item)
         elif isinstance(value, set):
             value.clear()
             value.update(saved)
@@ -271,6 +271,11 @@ class OpenFile(Holder):
         self.value.seek(position)
 
 
+def _plain(value: dict[Any, Any]) -> Any:
+    """The class below what a user's subclass may have overridden."""
+    return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
+
+
 def _changed_keys(saved: dict[Any, Any], now: dict[Any, Any]) -> Iterator[Change]:
     for key in [*saved, *(key for key in list(now) if key not in saved)]:
         before, after = saved.get(key, MISSING), dict.get(now, key, MISSING)
@@ -333,6 +338,9 @@ class Reach:
             self._walk_method(value)
         elif isinstance(value, types.FunctionType):
             self._walk_function(name, value)
+        elif isinstance(value, types.BuiltinMethodType):  # such as `append = history.append`
+            if not isinstance(value.__self__, (type, types.ModuleType)):
+                self.walk(f"{name}.__self__", value.__self__)
         elif isinstance(value, types.ModuleType):
             if not library_of_module(value.__name__):
                 self._walk_globals(name, vars(value), self._attributes & vars(value).keys())
@@ -340,8 +348,7 @@ class Reach:
             self._walk_class(value)
         elif callable(value) and hasattr(value, "__wrapped__"):
             self.walk(name, value.__wrapped__)
-            if not library_of_module(type(value).__module__):
-                self._walk_object(name, value)
+            self._walk_object(name, value)
         elif isinstance(value, (random.Random, np.random.RandomState, np.random.Generator)):
             self.holders.append(Generator(name, "random", value))
         elif isinstance(value, io.IOBase):
@@ -383,10 +390,10 @@ class Reach:
             self._walk_object(name, value)  # a subclass of a container may have attributes
 
     def _walk_method(self, method: types.MethodType) -> None:
-        function = method.__func__
+        function = inspect.unwrap(method.__func__)  # it may be jitted
         if isinstance(function, types.FunctionType) and function.__code__.co_varnames:
             self.walk(function.__code__.co_varnames[0], method.__self__)
-        self.walk(method.__name__, function)
+        self.walk(getattr(method, "__name__", "function"), method.__func__)
 
     def _walk_function(self, name: str, function: types.FunctionType) -> None:
         code = function.__code__

@@ -98,6 +98,7 @@ for _module in ("posix", "nt"):
     CALLS |= {(_module, name): ("output", "system") for name in _LEAVES_A_MARK.split()}
 CALLS |= {("posix", "urandom"): ("hidden input", "random")}
 
+_SILENT = FRAMEWORKS - {"numpy"}
 _QUALIFIED = {name for _module, name in CALLS}
 # these get the time as an argument, if they get so many
 _TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
@@ -108,7 +109,7 @@ _BOOKKEEPING = tuple(
 _ENVIRONMENT = {type(os.environ).__getitem__.__code__, type(os.environ).__contains__.__code__}
 _SEED = random.Random.seed.__code__
 _SET_STATE = hk.set_state.__code__
-_JIT = inspect.unwrap(jax.jit).__code__
+_JIT = compat.jit_code()
 
 
 class Watch:
@@ -131,6 +132,7 @@ class Watch:
         self.visited: dict[Place, int] = {}
         """The lines of the user's code, numbered in the order of their first run."""
         self.needs_exact = False
+        self._is_asking = False
         self._how = how
         self._frame: types.FrameType | None = None
         self._reports: dict[int, Callable[[types.FrameType], None]] = {
@@ -175,11 +177,11 @@ class Watch:
                 stack.enter_context(self._replaced_edges())
                 if self._how != "unwatched":
                     sys.settrace(self._call)
-                    sys.setprofile(self._profile)
+                    self._ask_for_calls(True)
                 try:
                     yield
                 finally:
-                    sys.setprofile(None)
+                    self._ask_for_calls(False)
                     sys.settrace(None)
                     self._settle(at_end=True)
                     self._drop_undone()
@@ -205,10 +207,25 @@ class Watch:
         code = frame.f_code
         is_user = self._is_user.get(code.co_filename)
         if is_user or (is_user is None and self._is_of_user(frame)):
+            self._ask_for_calls(True)
             return self._line
         if (report := self._reports.get(id(code))) is not None:
             report(frame)
+        if self._is_asking and library_of(code.co_filename) in _SILENT:
+            self._ask_for_calls(False)
+            frame.f_trace_lines = False
+            return self._leave
         return None
+
+    def _ask_for_calls(self, is_wanted: bool) -> None:
+        if self._is_asking is not is_wanted:
+            self._is_asking = is_wanted
+            sys.setprofile(self._profile if is_wanted else None)
+
+    def _leave(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        if event == "return":
+            self._ask_for_calls(True)
+        return self._leave
 
     def _report_environment(self, frame: types.FrameType) -> None:
         if inner := self._find_user(frame):
@@ -237,6 +254,8 @@ class Watch:
     def _line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         self._settle()
         if event == "return":
+            if frame.f_back is not None and library_of(frame.f_back.f_code.co_filename) in _SILENT:
+                self._ask_for_calls(False)
             frame = self._user_above(frame) or frame
         self._frame, self.place = frame, Place(frame.f_code.co_filename, frame.f_lineno)
         self.visited.setdefault(self.place, len(self.visited))
@@ -364,7 +383,7 @@ class Watch:
             file = caller.f_code.co_filename
             if file.startswith("<frozen importlib") or (quiet and _is_bookkeeping(file)):
                 return None
-            if not anywhere and library_of(file) in FRAMEWORKS - {"numpy"}:
+            if not anywhere and library_of(file) in _SILENT:
                 return None
             inner = caller
         return None
@@ -520,6 +539,9 @@ class _Printed(io.TextIOBase):
 
     def flush(self) -> None:
         self._stream.flush()
+
+    def close(self) -> None:
+        """Leave the stream as it is: the garbage collector closes what it finds."""
 
     def isatty(self) -> bool:
         return False

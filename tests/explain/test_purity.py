@@ -1,0 +1,410 @@
+"""What `explain` finds, in tables of functions; and that it leaves everything as it was."""
+
+import builtins
+import dataclasses
+import functools
+import io
+import itertools
+import logging
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from explain import impure, pure
+from module_table import CASES as MODULES
+
+import haiku_state as hs
+from haiku_state.explain import explain_retrace
+
+KINDS = {"mutation", "hidden input", "output", "leak", "frozen value", "retrace", "reference"}
+x = jnp.arange(3.0)
+
+
+def seen(report):
+    return {(finding.kind, finding.name, finding.line) for finding in report.findings}
+
+
+# ---- The two tables
+
+
+@pytest.mark.parametrize("case", impure.CASES, ids=lambda case: case[0])
+def test_an_impure_function_is_explained(case, standard_promotion):
+    name, function, args, kwargs = case
+    first = hs.explain(function, *args, **kwargs)
+    assert seen(first) == impure.expected(case)
+    assert {finding.kind for finding in first.findings} <= KINDS
+    assert first.error is None or name in impure.RAISES | impure.MAY_RAISE
+    # what was put back cannot be told from what was never changed
+    again = hs.explain(function, *args, **kwargs)
+    assert [(f.name, f.line, f.before) for f in again.findings] == [
+        (f.name, f.line, f.before) for f in first.findings
+    ]
+
+
+@pytest.mark.parametrize("case", pure.CASES, ids=lambda case: case[0])
+def test_a_pure_function_has_no_finding(case, standard_promotion):
+    _name, function, args, kwargs = case
+    report = hs.explain(function, *args, **kwargs)
+    assert report.findings == ()
+    assert report.error is None
+
+
+def test_the_tables_have_each_kind_in_several_forms():
+    marks = [mark for case in impure.CASES for mark in impure.expected(case)]
+    kinds = [kind for kind, _name, _line in marks]
+    assert all(kinds.count(kind) >= 4 for kind in impure.KINDS)
+    assert len(impure.CASES) >= 60
+    assert len(pure.CASES) >= 60
+
+
+def test_no_case_has_written_a_file():
+    assert not list(Path(tempfile.gettempdir()).glob("haiku_state-never-*"))
+
+
+# ---- What a finding says
+
+
+class Counter:
+    def __init__(self):
+        self.n = 0
+
+    def count(self, x):
+        self.n += 1
+        return x * self.n
+
+
+def test_a_finding_has_the_values_before_and_after():
+    (finding,) = hs.explain(Counter().count, x).findings
+    assert (finding.before, finding.after, finding.form) == ("0", "1", "attribute")
+
+
+def test_findings_stand_in_the_order_of_their_lines():
+    calls = []
+
+    def helper(x):
+        calls.append(1)
+        return x
+
+    def f(x):
+        print("f")
+        return helper(x) * random.random()
+
+    lines = [finding.line for finding in hs.explain(f, x).findings]
+    assert lines == sorted(lines)
+    assert len(lines) == 3
+
+
+def test_a_number_from_outside_is_a_note_with_its_line():
+    scale = 2.0
+
+    def f(x):
+        return x * scale
+
+    (note,) = hs.explain(f, x).notes
+    assert (note.kind, note.name, note.before) == ("frozen value", "scale", "2.0")
+    assert note.line == f.__code__.co_firstlineno + 1
+
+
+def test_a_large_array_is_a_note_with_its_bytes():
+    table = jnp.zeros((1024, 1024))
+
+    def f(x):
+        return table.sum() + x
+
+    (note,) = hs.explain(f, x).notes
+    assert (note.form, note.size, note.before) == ("big array", 4 << 20, "float32[1024,1024]")
+
+
+def test_a_large_numpy_array_is_found_at_its_line():
+    table = np.zeros(1 << 18)
+
+    def f(x):
+        y = x + 1
+        table[7] = 1.0
+        return y
+
+    (finding,) = hs.explain(f, x).findings
+    assert (finding.name, finding.line) == ("table[...]", f.__code__.co_firstlineno + 2)
+    assert not table.any()
+
+
+def test_a_difference_that_nothing_explains_is_found_at_its_equation():
+    ask = itertools.count(1).__next__  # its state is in C, where nobody can look
+
+    def f(x):
+        y = x + 1
+        return y * ask()
+
+    (finding,) = hs.explain(f, x).findings
+    assert (finding.kind, finding.name) == ("frozen value", "ask")
+    assert finding.line == f.__code__.co_firstlineno + 2
+
+
+# ---- What it takes
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda count: count,
+        functools.partial,
+        jax.jit,
+        lambda count: jax.jit(functools.partial(count)),
+        jax.vmap,
+        lambda count: jax.grad(lambda x: count(x).sum()),
+    ],
+    ids=["method", "partial", "jit", "jit of a partial", "vmap", "grad"],
+)
+def test_it_looks_inside(make):
+    counter = Counter()
+    report = hs.explain(make(counter.count), x)
+    assert [(one.kind, one.name) for one in report.findings] == [("mutation", "self.n")]
+    assert counter.n == 0
+
+
+def test_a_jitted_function_is_looked_at_although_it_was_traced_before():
+    counter = Counter()
+    count = jax.jit(counter.count)
+    count(x)
+    assert [finding.before for finding in hs.explain(count, x).findings] == ["1"]
+
+
+def test_a_class_with_the_methods_to_call():
+    report = hs.explain(Counter, methods=[("count", x), ("count", x)])
+    assert report.function == "Counter"
+    assert [(one.name, one.before, one.after) for one in report.findings] == [("self.n", "0", "1")]
+
+
+def test_shapes_are_enough():
+    assert hs.explain(jnp.tanh, jax.ShapeDtypeStruct((3,), jnp.float32)).pure
+
+
+def test_a_number_that_is_needed_is_passed_as_it_is():
+    def power(x, n):
+        for _ in range(n):
+            x = x * x
+        return x
+
+    report = hs.explain(power, x, 3)
+    assert report.error is None
+    assert "numbers as arguments" in str(report)
+
+
+def test_nothing_is_computed_on_the_arguments():
+    seen_values = []
+
+    def f(x):
+        seen_values.append(x)
+        assert isinstance(x, jax.core.Tracer)
+        return x
+
+    hs.explain(f, x)
+    assert seen_values == []
+
+
+# ---- Public functions
+
+
+@pytest.mark.parametrize("case", MODULES, ids=lambda case: case.name)
+def test_the_pair_of_each_module_is_pure(case):
+    pair, key = case.pair(), jax.random.key(0)
+    params, state = case.init()
+    hs.assert_pure(pair.init, key, *case.inputs())
+    hs.assert_pure(pair.apply, params, state, key, *case.inputs())
+
+
+RUNNERS = [hs.jit_update, hs.scan_update, hs.vmap_update, lambda update: update]
+
+
+@pytest.mark.parametrize("runner", RUNNERS, ids=["jit", "scan", "vmap", "plain"])
+def test_an_update_is_pure(runner, standard_promotion):
+    pair = hs.pure_pair(lambda x: hs.LinearRegression()(x, is_training=True))
+
+    def loss_fn(params, state, rng, batch):
+        prediction, state = pair.apply(params, state, rng, batch["x"])
+        return jnp.mean((prediction - batch["y"]) ** 2), (state, {})
+
+    optimizer = optax.sgd(0.1)
+    batch = {"x": jnp.ones((4, 2)), "y": jnp.ones(4)}
+    train_state = hs.init_train_state(pair.init, optimizer, jax.random.key(0), batch["x"])
+    update = hs.make_update(loss_fn, optimizer)
+    if runner in (hs.scan_update, hs.vmap_update):
+        batch = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), batch)
+    if runner is hs.vmap_update:
+        train_state = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), train_state)
+    assert hs.explain(runner(update), train_state, batch).findings == ()
+
+
+# ---- assert_pure
+
+
+def test_assert_pure_raises_with_the_report():
+    with pytest.raises(AssertionError, match=r"mutation: self\.n"):
+        hs.assert_pure(Counter().count, x)
+
+
+def test_assert_pure_raises_for_a_function_that_cannot_be_traced():
+    def f(x):
+        raise RuntimeError("broken")
+
+    with pytest.raises(AssertionError, match="broken"):
+        hs.assert_pure(f, x)
+
+
+# ---- retrace
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ([x], [jnp.ones(4)], ("shape", "float32[3]", "float32[4]")),
+        ([x], [jnp.arange(3)], ("dtype", "float32[3]", "int32[3]")),
+        ([1.0], [jnp.float32(1)], ("weak type", "float32[] (weak)", "float32[]")),
+        ([x, "sum"], [x, "mean"], ("static value", "'sum'", "'mean'")),
+    ],
+    ids=["shape", "dtype", "weak type", "static value"],
+)
+def test_a_retrace_is_explained(first, second, expected):
+    traced = []
+
+    @functools.partial(jax.jit, static_argnames="how")
+    def f(x, how="sum"):
+        traced.append(how)
+        return getattr(jnp, how)(x)
+
+    (finding,) = explain_retrace(f, first, second).findings
+    assert (finding.kind, finding.form, finding.before, finding.after) == ("retrace", *expected)
+    f(*first), f(*second)
+    assert len(traced) == 2  # JAX itself traces twice
+
+
+def test_equal_calls_are_traced_once():
+    traced = []
+
+    @jax.jit
+    def f(x):
+        traced.append(x.shape)
+        return 2 * x
+
+    assert explain_retrace(f, [x], [x + 1]).pure
+    f(x), f(x + 1)
+    assert len(traced) == 1
+
+
+def test_a_tree_of_another_structure_is_one_finding():
+    (finding,) = explain_retrace(lambda tree: tree["a"], [{"a": x}], [{"a": x, "b": x}]).findings
+    assert (finding.name, finding.form) == ("tree", "structure")
+
+
+def test_a_function_that_is_made_and_jitted_in_each_call():
+    def f(x):
+        return jax.jit(lambda x: 2 * x)(x)
+
+    (finding,) = explain_retrace(f, [x], [x]).findings
+    assert (finding.form, finding.line) == ("new function", f.__code__.co_firstlineno + 1)
+    report = hs.explain(f, x)
+    assert report.pure
+    assert [note.kind for note in report.notes] == ["retrace"]
+
+
+# ---- references
+
+
+@pytest.mark.skipif(not hasattr(jax, "new_ref"), reason="a ref needs JAX 0.7.2 or newer")
+def test_a_reference_is_an_effect():
+    cell = jax.new_ref(jnp.float32(0))
+
+    def f(x):
+        cell[...] += 1
+        return x * cell[...]
+
+    report = hs.explain(f, x)
+    assert [(one.kind, one.name, one.form) for one in report.findings] == [
+        ("reference", "cell[...]", "write"),
+        ("reference", "cell[...]", "read"),
+    ]
+    assert cell[...] == 0
+
+
+# ---- nothing is left behind
+
+
+def tools():
+    return (
+        sys.gettrace(), sys.getprofile(), sys.stdout, sys.stderr, builtins.open, io.open,
+        builtins.input, logging.Logger.callHandlers,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, RecursionError])
+def test_an_error_leaves_nothing_behind(error):
+    held = {"list": [1], "array": np.zeros(2), "set": {1}}
+    numbers = iter([1, 2, 3])
+    counter = Counter()
+
+    def f(x):
+        held["list"].append(2)
+        held["array"][0] = 7.0
+        held["set"].add(2)
+        held["new"] = f.calls = 1
+        counter.n = next(numbers)
+        os.environ["HAIKU_STATE_TEST"] = "1"
+        random.random()
+        np.random.rand()
+        raise error
+
+    before = tools(), random.getstate(), np.random.get_state()[2]
+    if issubclass(error, Exception):
+        assert type(hs.explain(f, x).error) is error
+    else:
+        with pytest.raises(error):
+            hs.explain(f, x)
+    assert (tools(), random.getstate(), np.random.get_state()[2]) == before
+    assert held.keys() == {"list", "array", "set"}
+    assert (held["list"], held["array"].tolist(), held["set"]) == ([1], [0.0, 0.0], {1})
+    assert (vars(f), counter.n, next(numbers)) == ({}, 0, 1)
+    assert "HAIKU_STATE_TEST" not in os.environ
+
+
+def test_a_debugger_goes_on_afterwards():
+    lines = []
+
+    def debugger(frame, event, arg):
+        lines.append(frame.f_lineno)
+        return debugger
+
+    before = sys.gettrace()
+    sys.settrace(debugger)
+    try:
+        hs.explain(Counter().count, x)
+        assert sys.gettrace() is debugger
+    finally:
+        sys.settrace(before)
+
+
+def test_what_could_not_be_seen_is_told_in_the_reader_s_language(monkeypatch):
+    def power(x, n):
+        return sum(x for _ in range(n))
+
+    report = hs.explain(power, x, 3)
+    monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
+    assert "函数需要它们的具体值" in str(report)
+    assert "numbers as arguments" in report.to_json()
+
+
+def test_a_default_of_a_dataclass_is_one_note():
+    @dataclasses.dataclass
+    class Model:
+        rate: float = 0.1
+
+        def __call__(self, x):
+            return self.rate * x
+
+    assert [note.name for note in hs.explain(Model(), x).notes] == ["self.rate"]
