@@ -183,9 +183,12 @@ def reference_accesses() -> dict[Any, str]:
     return {function.__code__: how for function, how in functions.items()}
 
 
-def jit_code() -> Any:
-    """Return the code of ``jax.jit``, below what JAX wraps its public functions in."""
-    return inspect.unwrap(jax.jit).__code__
+def jit_codes() -> list[Any]:
+    """Return the code of ``jax.jit``, after that of the functions that JAX wraps around it."""
+    functions: list[Any] = [jax.jit]
+    while hasattr(functions[-1], "__wrapped__"):
+        functions.append(functions[-1].__wrapped__)
+    return [function.__code__ for function in functions]
 
 
 def place_of(equation: Any) -> tuple[str, int] | None:

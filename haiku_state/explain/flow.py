@@ -72,8 +72,9 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
       'dropped'
 
     References:
-      Haiku's documentation, `Parameters
-      <https://dm-haiku.readthedocs.io/en/latest/api.html#haiku-parameters>`__ and ``hk.to_dot``.
+      Haiku's documentation, `Modules, Parameters and State
+      <https://dm-haiku.readthedocs.io/en/latest/api.html#modules-parameters-and-state>`__
+      and ``hk.to_dot``.
     """
     if all(callable(getattr(function, name, None)) for name in ("init", "apply")):
         pair: Any = function

@@ -121,7 +121,7 @@ class FlowModule:
     """Whether what it returns depends on a random key by the module itself."""
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class Flow:
     """What :func:`record_flow` returns: the way of each leaf, as data, as text and as a picture.
 
@@ -145,6 +145,9 @@ class Flow:
     """Whether anything depends on the random key in ``apply``."""
     error: str = ""
     """What ended the trace before its end; only after a leak."""
+
+    def __repr__(self) -> str:
+        return f"<Flow of {self.function}: {len(self.leaves)} leaves, {len(self.events)} events>"
 
     def __str__(self) -> str:
         return self.text()

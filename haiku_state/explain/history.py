@@ -182,8 +182,7 @@ class History:
           <!doctype html>
 
         References:
-          MDN, `data and scripts in one page
-          <https://developer.mozilla.org/en-US/docs/Web/HTML/Element/script>`__.
+          The widget needs nothing but a browser: its page holds its style, its script and its data.
         """
         Path(path).write_text(page(self._records, self._keys), encoding="utf-8")
 

@@ -82,13 +82,14 @@ def explain(
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
+    reached = {event.reached for event in run.watch.events}
     notes = list(_new_functions(run))
     for read in _frozen(run.reach):
         change = changed.get(read.name, changed.get(f"{read.name}[...]"))
-        if change is None:
+        if change is None and not reached & {read.name, f"{read.name}[...]"}:
             notes.append(read)
-        elif read.name in run.reach.constants and _is_before(read, change, run.watch.visited):
-            findings.append(read)
+        elif change and read.name in run.reach.constants:
+            findings += [read] if _is_before(read, change, run.watch.visited) else []
     return Report(
         function=_name(function),
         findings=_ordered(findings, run.start),
@@ -151,7 +152,7 @@ def explain_retrace(
 
     References:
       JAX's documentation, `Just-in-time compilation
-      <https://docs.jax.dev/en/latest/jit-compilation.html>`__.
+      <https://docs.jax.dev/en/latest/201/jit.html>`__.
     """
     start = _start(Reach(function))
     before, after = (_signature_of(function, args) for args in (first, second))

@@ -353,7 +353,10 @@ def _headline(report: Report) -> str:
 
 
 def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
-    place = f"{Path(finding.file).name}:{finding.line}" if finding.line else ""
+    place = f"{Path(finding.file).name}:{finding.line}"
+    if "ipykernel_" in finding.file or finding.file.startswith("<ipython-input"):
+        place = translated(_("line {line}")).format(line=finding.line)
+    place = place if finding.line else ""
     kind = translated(KINDS.get(finding.kind, finding.kind))
     rows = [_Row("kind", kind, ""), _Row("name", finding.name, place)]
     if source := linecache.getline(finding.file, finding.line).strip():

@@ -178,7 +178,7 @@ def rewrite(finding: "Finding") -> Rewrite:
       'x = jnp.asarray(x, jnp.float32)'
 
     References:
-      `Stateful computations <https://docs.jax.dev/en/latest/stateful-computations.html>`__.
+      `Stateful computations <https://docs.jax.dev/en/latest/101/state.html>`__.
     """
     if finding.kind == "retrace":
         return _retrace(finding)

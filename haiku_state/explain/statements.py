@@ -32,7 +32,7 @@ def statements(file: str, line: int) -> list[tuple[ast.stmt, ast.AST]]:
       []
 
     References:
-      Python's documentation, `linecache <https://docs.python.org/3/library/linecache.html>`__.
+      Python's documentation of ``ast`` and ``linecache``.
     """
     try:
         tree = ast.parse("".join(linecache.getlines(file)))

@@ -62,6 +62,9 @@ class Event(NamedTuple):
     change: tuple[int, Any] | None = None
     """The holder and the key of what was changed."""
 
+    reached: str = ""
+    """What the function itself calls it, where the line has another name."""
+
 
 class Stopped(BaseException):
     """Ends a trace where going on would change something that cannot be put back."""
@@ -109,7 +112,7 @@ _BOOKKEEPING = tuple(
 _ENVIRONMENT = {type(os.environ).__getitem__.__code__, type(os.environ).__contains__.__code__}
 _SEED = random.Random.seed.__code__
 _SET_STATE = hk.set_state.__code__
-_JIT = compat.jit_code()
+*_AROUND_JIT, _JIT = compat.jit_codes()
 
 
 class Watch:
@@ -245,8 +248,7 @@ class Watch:
             self.stored += [(f"hk.set_state({name!r})", place, leaf) for leaf in _tracers(value)]
 
     def _report_jit(self, frame: types.FrameType) -> None:
-        wrapper = "traceback_util.py"  # around all public functions of JAX
-        above = (f for f in _callers(frame.f_back) if wrapper not in f.f_code.co_filename)
+        above = (f for f in _callers(frame.f_back) if f.f_code not in _AROUND_JIT)
         if (user := next(above)) and self._is_of_user(user):
             place = Place(user.f_code.co_filename, user.f_lineno)
             self.jitted.append((frame.f_locals.get("fun"), place))
@@ -297,7 +299,9 @@ class Watch:
             is_leak = bool(_tracers(change.after, before)) and holder.form != "argument"
             name = self._as_written(holder, change)
             kind = "leak" if is_leak else "mutation"
-            self._add(kind, name, holder.form, before, change.after, (id(holder), change.key))
+            known = id(holder), change.key
+            reached = holder.label(change.key)
+            self._add(kind, name, holder.form, before, change.after, known, reached)
 
     def _note_inner(self, frame: types.FrameType) -> None:
         """Remember which tracers a function stores in variables and objects around it."""

@@ -408,3 +408,14 @@ def test_a_default_of_a_dataclass_is_one_note():
             return self.rate * x
 
     assert [note.name for note in hs.explain(Model(), x).notes] == ["self.rate"]
+
+
+def test_an_object_with_two_names_is_no_note_of_what_is_found():
+    counter = Counter()
+
+    def f(x):
+        return counter.count(x) + counter.n
+
+    report = hs.explain(f, x)
+    assert [finding.name for finding in report.findings] == ["self.n"]
+    assert report.notes == ()

@@ -4,7 +4,7 @@ from lessons.compare import Exemption
 
 _THINKING, _STATE = "pure/thinking_in_jax", "state/stateful_computations"
 _STEPS, _MESHES, _AXES = "update/many_steps", "update/meshes", "update/explicit_axes"
-_WAYS, _INSIDE = "beyond/five_ways", "haiku/see_inside"
+_WAYS = "beyond/five_ways"
 
 # what a clock shows, in each run
 _MEASURED = (
@@ -12,9 +12,6 @@ _MEASURED = (
         _THINKING, r"^(fast_)?normalize +[\d.]+ ms$", "a time in milliseconds", measured=True
     ),
     Exemption(_THINKING, r"^wait=False +[\d.]+ ms$", "a time in milliseconds", measured=True),
-    Exemption(
-        _INSIDE, r"^mutation: self\.calls  ", "the shell's name of a cell's file", measured=True
-    ),
     Exemption(_THINKING, r"^ms [\d.]", "the times of some calls", measured=True),
     Exemption(_STEPS, r"\bfloat +\d+ µs +loop +\d+ µs", "a time in microseconds", measured=True),
     Exemption(_STEPS, r"^steps per call +\d+ +\d+ µs$", "a time in microseconds", measured=True),
