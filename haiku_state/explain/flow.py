@@ -40,7 +40,7 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
       kwargs: more inputs, by name.
 
     Returns:
-      A :class:`Flow`. The name of a module is its path in params and state. A getter of the
+      A :class:`.Flow`. The name of a module is its path in params and state. A getter of the
       user's that does not call the next one hides the reading.
 
     Raises:

@@ -72,7 +72,7 @@ class FlowLeaf:
     frozen: bool = False
     """Whether its value is a constant of the program, and not an argument."""
     end: str = ""
-    """What becomes of a leaf of state: ``"returned"`` with a new value, ``"unchanged"``,
+    """What becomes of a leaf of state. It is ``"returned"`` with a new value, ``"unchanged"``,
     ``"dropped"`` (written, but in no result), ``"leaked"`` or ``"unknown"``; empty for params."""
     result: str = ""
     """Where the new value is in the result, such as ``[1]['counter']['count']``."""
@@ -123,7 +123,7 @@ class FlowModule:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Flow:
-    """What :func:`record_flow` returns: the way of each leaf, as data, as text and as a picture.
+    """What :func:`.record_flow` returns: the way of each leaf, as data, as text and as a picture.
 
     ``str(flow)`` is a text for the terminal. A notebook shows the picture.
     """
@@ -139,7 +139,7 @@ class Flow:
     leaves: tuple[FlowLeaf, ...]
     """All leaves that the function is given, makes or reads."""
     wires: tuple[tuple[str, str], ...]
-    """Which module's output goes into which other module: pairs of paths. ``"<inputs>"`` and
+    """Pairs of paths, of a module and of one that its output goes into. ``"<inputs>"`` and
     ``"<result>"`` are the inputs and the result of the function."""
     draws: bool = False
     """Whether anything depends on the random key in ``apply``."""
@@ -189,7 +189,7 @@ class Flow:
         return "\n".join([*lines, *(["", self.error] if self.error else [])])
 
     def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
-        """Return the picture, with classes and no colours, for a page that has a style for it.
+        """Return the picture, with classes and no colors, for a page that has a style for it.
 
         Args:
           lang: ``"en"`` or ``"zh_CN"``; None is the reader's language.

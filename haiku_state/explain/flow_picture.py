@@ -56,7 +56,7 @@ class _Box:
 
 
 def draw(flow: Flow, lang: str | None = None, depth: int | None = None) -> str:
-    """Return a flow as an SVG with classes and no colours."""
+    """Return a flow as an SVG with classes and no colors."""
     lang = lang or reader_language()
     places = _fold(flow, depth)
     boxes = _boxes(flow, places, lang)
@@ -470,7 +470,7 @@ def _tail(path: str, room: int) -> str:
     return _shortened(path, room)
 
 
-# The style where the page has none. A page of the site has the colours as variables of its own.
+# The style where the page has none. A page of the site has the colors as variables of its own.
 
 PAPER = ("#fdfcfa", "#14161b")  # light, dark
 COLORS = {

@@ -19,7 +19,7 @@ STRIP = 64
 
 
 class LeafSummary(NamedTuple):
-    """What a :class:`History` keeps of one leaf at one record.
+    """What a :class:`.History` keeps of one leaf at one record.
 
     The statistics are taken in float64 over the elements that are finite, of a complex array over
     their absolute values. A random key has none.
@@ -32,7 +32,7 @@ class LeafSummary(NamedTuple):
       5.0
 
     References:
-      :class:`History`.
+      :class:`.History`.
     """
 
     dtype: str

@@ -237,7 +237,7 @@ class Report:
 
     @property
     def pure(self) -> bool:
-        """Whether nothing was found. It is no proof: see what could not be seen."""
+        """Whether nothing was found. This is no proof, because not everything can be seen."""
         return not self.findings
 
     def __str__(self) -> str:
