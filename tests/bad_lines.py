@@ -4,7 +4,7 @@ python tests/bad_lines.py
 
 prints them as a table. ``tests/commands/test_bad_lines.py`` holds every row to what stands here:
 the exit code, one sentence on stderr, and no traceback. A line is in the syntax of a shell;
-``FOLDER`` is an empty folder but for a file ``file`` and a folder ``folder.png``. Of the LINES, the
+``FOLDER`` is an empty folder but for a file ``file``, two folders and the FILES. Of the LINES, the
 words follow ``haiku-state``, and they run in this process; each of SHELL runs in a fresh one.
 """
 
@@ -33,6 +33,35 @@ class Row(NamedTuple):
 
 LONG = "n" * 300
 MEET = "--coordinator localhost:1234 --num-processes 2"
+
+FILES = {
+    "model.py": """\
+import sys
+import haiku as hk
+size = 3
+def double(x): return 2 * x
+def leaves(): sys.exit(0)
+class Net(hk.Module):
+    def __call__(self, x): return x
+class Counter:
+    def count(self, x): return x
+    @property
+    def broken(self): return {}["no"]
+class Timer(Counter):
+    def __init__(self, limit): self.rate = 1 / limit
+counter = Counter()
+if __name__ == "__main__":
+    sys.exit("this file was run")
+""",
+    "raises.py": "limit = 0\nrate = 1 / limit\n",
+    "syntax.py": "def double(:\n",
+    "bytes.py": "# coding: nothing\n",
+    "needs.py": "import no_such_library\n",
+    "relative.py": "from . import model\n",
+    "exits.py": "import sys\nsys.exit('bye')\n",
+    "interrupts.py": "raise KeyboardInterrupt\n",
+}
+"""What is in the folder, to be explained."""
 
 LINES = [
     # commands and options
@@ -159,6 +188,81 @@ LINES = [
     Row("train --plot FOLDER/file/curves.png", 2, "cannot be written: Not a directory"),
     Row("train --plot /proc/x.png", 2, "'/proc/x.png' cannot be written: No such file"),
     Row(f"train --plot FOLDER/{LONG}.png", 2, "cannot be written: File name too long"),
+    # a function to explain
+    Row("explain", 2, "the following arguments are required: FILE.py:FUNCTION"),
+    Row("explain model.py", 2, r"'model\.py' is not FILE\.py:FUNCTION"),
+    Row("explain ''", 2, "'' is not FILE.py:FUNCTION"),
+    Row("explain model.py:", 2, r"'model\.py:' is not FILE\.py:FUNCTION"),
+    Row("explain :double", 2, "':double' is not FILE.py:FUNCTION"),
+    Row("explain 'model.py:double(1)'", 2, r"'double\(1\)' is not the name of .* is --args"),
+    Row("explain model.py:.double", 2, r"'\.double' is not the name of a function"),
+    Row("explain 'model.py:<lambda>'", 2, "'<lambda>' is not the name of a function"),
+    Row("explain FOLDER/file:double", 2, r"/file' is neither a \.py file nor a module"),
+    Row("explain no/model:double", 2, r"'no/model' is neither a \.py file nor a module"),
+    Row("explain FOLDER/no.py:double", 2, r"no\.py cannot be read: No such file or directory"),
+    Row("explain FOLDER/folder.py:double", 2, r"folder\.py cannot be read: Is a directory"),
+    Row("explain FOLDER/file/no.py:double", 2, r"no\.py cannot be read: Not a directory"),
+    Row(f"explain FOLDER/{LONG}.py:double", 2, "cannot be read: File name too long"),
+    Row(
+        "explain no.such:double", 2, r"no\.such cannot be imported: ModuleNotFoundError: No module"
+    ),
+    Row(
+        "explain FOLDER/raises.py:double",
+        2,
+        r"raises\.py cannot be imported: ZeroDivisionError: division by zero \(line 2\)$",
+    ),
+    Row("explain FOLDER/syntax.py:double", 2, r"imported: SyntaxError: .*\(syntax\.py, line 1\)$"),
+    Row("explain FOLDER/bytes.py:double", 2, r"bytes\.py cannot be imported: SyntaxError: "),
+    Row("explain FOLDER/needs.py:double", 2, "imported: ModuleNotFoundError: No module .*line 1"),
+    Row("explain FOLDER/relative.py:double", 2, "imported: ImportError: attempted relative import"),
+    Row("explain FOLDER/exits.py:double", 2, r"imported: SystemExit: bye \(line 2\)$"),
+    Row("explain FOLDER/model.py:doubel", 2, r"no doubel; did you mean double\?$"),
+    Row("explain FOLDER/model.py:q", 2, "q was not found: there is no q$"),
+    Row("explain FOLDER/model.py:double.q", 2, "double.q was not found: there is no q$"),
+    Row("explain FOLDER/model.py:Counter.cuont", 2, r"no cuont; did you mean count\?$"),
+    Row("explain FOLDER/model.py:size", 2, "size is not a function, but of type int$"),
+    Row("explain FOLDER/model.py:counter.broken", 2, "broken cannot be read: KeyError: 'no'$"),
+    Row("explain FOLDER/model.py:Net", 2, "Net belongs to a Haiku module, .* name pair.apply$"),
+    Row("explain FOLDER/model.py:Net.__call__", 2, "Net.__call__ belongs to a Haiku module"),
+    # its arguments
+    Row("explain FOLDER/model.py:double --args", 2, "--args: expected one argument"),
+    Row("explain FOLDER/model.py:double --args -x", 2, "--args: expected one argument"),
+    Row("explain FOLDER/model.py:double --args '(1'", 2, r"--args: '\(' was never closed: \(1$"),
+    Row("explain FOLDER/model.py:double --args 'x=1, 2'", 2, "--args: positional argument follows"),
+    Row("explain FOLDER/model.py:double --args 'x=1, x=2'", 2, "keyword argument repeated: x: x=1"),
+    Row("explain FOLDER/model.py:double --args ','", 2, "--args: invalid syntax: ,$"),
+    Row("explain FOLDER/model.py:double --args '1)(2'", 2, "--args: not the arguments of one call"),
+    Row("explain FOLDER/model.py:double --args '1) + (2'", 2, "not the arguments of one call: 1"),
+    Row(
+        "explain FOLDER/model.py:double --args y",
+        2,
+        "--args cannot be evaluated: NameError: name 'y' is not defined$",
+    ),
+    Row("explain FOLDER/model.py:double --args 'sys.exit(1)'", 2, "evaluated: SystemExit: 1$"),
+    Row("explain FOLDER/model.py:double --args 'f32[-1]'", 2, "ValueError: a size is less than 0"),
+    Row("explain FOLDER/model.py:double --args 'f32[1.5]'", 2, "TypeError: 'float' object"),
+    Row(
+        "explain FOLDER/model.py:double",
+        2,
+        r"--args do not fit double\(x\): missing a required argument: 'x'$",
+    ),
+    Row(
+        "explain FOLDER/model.py:double --args 1,2", 2, r"fit double\(x\): too many positional arg"
+    ),
+    Row("explain FOLDER/model.py:double --args y=1", 2, r"fit double\(x\): .*'(x|y)'$"),
+    Row("explain FOLDER/model.py:Counter.count", 2, r"fit Counter\.count\(x\): missing a required"),
+    Row(
+        "explain FOLDER/model.py:Timer.count",
+        2,
+        "Timer.count needs an instance, which may need --init: TypeError: .*'limit'$",
+    ),
+    Row("explain FOLDER/model.py:Timer.count --init 0", 2, "an instance: ZeroDivisionError: "),
+    Row("explain FOLDER/model.py:Timer.count --init '['", 2, r"--init: .*\["),
+    Row("explain FOLDER/model.py:Timer.count --init y", 2, "--init cannot be evaluated: NameError"),
+    Row("explain FOLDER/model.py:double --init 1", 2, "--init is for the method .* not for double"),
+    Row("explain FOLDER/model.py:counter.count --init 1", 2, "--init is for the method of a class"),
+    # what it does while it is traced
+    Row("explain FOLDER/model.py:leaves", 1, "leaves raises SystemExit: 0 while it is traced$"),
 ]
 
 HERE = f"{shlex.quote(sys.executable)} -m haiku_state"
@@ -174,6 +278,8 @@ SHELL = [
     Row(f"{HERE} doctor | true; exit ${{PIPESTATUS[0]}}", 141, ""),
     Row(f"{HERE} train --help > /dev/full", 1, FULL),
     Row(f"{HERE} doctor > /dev/full", 1, FULL),
+    Row(f"{HERE} explain FOLDER/model.py:double --args 1 > /dev/full", 1, FULL),
+    Row(f"{HERE} explain FOLDER/interrupts.py:double", 130, "interrupted"),
     Row(f"{HERE} doctor --loud 2>&-", 2, ""),
     Row(f"{HERE} doctor --loud 2> /dev/full", 2, ""),
     Row(f"JAX_ENABLE_X64=maybe {TRAIN} 2>&-", 1, ""),
@@ -231,6 +337,9 @@ def prepare(folder: Path) -> Path:
     """Put into a folder what the lines expect there."""
     (folder / "file").touch()
     (folder / "folder.png").mkdir()
+    (folder / "folder.py").mkdir()
+    for name, source in FILES.items():
+        (folder / name).write_text(source, encoding="utf-8")
     return folder
 
 

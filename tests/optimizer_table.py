@@ -3,7 +3,9 @@
 python tests/optimizer_table.py            # all, fifteen to thirty minutes
 python tests/optimizer_table.py sam lbfgs  # those with one of these words in their name
 
-``ok``: three steps reach the params of the step written by hand, without donation. ``needs more``:
+``ok``: three steps reach the params of the step written by hand, without donation, up to rounding.
+Where an optimizer magnifies rounding, as ``scale_by_lbfgs`` does, the measure is four times the
+distance between the step by hand compiled and not. ``needs more``:
 the step by hand fails as well, since ``optimizer.update`` takes more than gradients and params, or
 since the optimizer takes params of its own kind.
 """
@@ -111,12 +113,12 @@ def loss_of(model):
     return loss_fn
 
 
-def by_hand(optimizer):
+def by_hand(optimizer, compile=jax.jit):
     """The params after all steps, by Haiku and Optax alone."""
     params, state = INIT(jax.random.key(0), INPUTS[0])
     opt_state = optimizer.init(params)
 
-    @jax.jit
+    @compile
     def step(params, state, opt_state, batch):
         grads, (state, _) = jax.grad(loss_of(ALONE), has_aux=True)(params, state, None, batch)
         updates, opt_state = optimizer.update(grads, opt_state, params)
@@ -194,10 +196,17 @@ def _outcome(optimizer, run, expected):
         params = run(*updates, train_state)
     except Exception as error:
         return _said(error)
-    leaves = zip(jax.tree.leaves(params), jax.tree.leaves(expected), strict=True)
-    worst = max(float(np.abs(one - other).max()) for one, other in leaves)
+    worst = _distance(params, expected)
     size = max(1.0, *(float(np.abs(leaf).max()) for leaf in jax.tree.leaves(expected)))
-    return "ok" if worst < 1e-5 * size else f"differs by {worst:.1e}"
+    if worst < 1e-5 * size:
+        return "ok"
+    uncompiled = by_hand(optimizer, compile=lambda step: step)
+    return "ok" if worst < 4 * _distance(uncompiled, expected) else f"differs by {worst:.1e}"
+
+
+def _distance(params, expected):
+    leaves = zip(jax.tree.leaves(params), jax.tree.leaves(expected), strict=True)
+    return max(float(np.abs(one - other).max()) for one, other in leaves)
 
 
 def main(words):

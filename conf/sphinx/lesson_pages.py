@@ -14,7 +14,7 @@ WORDS, LINES, TASK = 150, 10, 3  # words and lines of code a minute, minutes a t
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADER = r"((?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?)"
 _CELL = re.compile(rf"^```\{{code-cell\}} ipython3\n{_HEADER}(.*?)^```$", re.M | re.S)
-FOLDED = ("plot", "check", "solution")
+FOLDED = ("plot", "check", "solution", "harness")
 """The tags of cells that stand folded, and are no part of what a lesson tells."""
 
 

@@ -1,1 +1,1 @@
-"""The command line: ``train`` and ``doctor``, put together in ``main``."""
+"""The command line: ``train``, ``explain`` and ``doctor``, put together in ``main``."""

@@ -1,4 +1,4 @@
-"""The command line: ``haiku-state train …`` and ``haiku-state doctor``.
+"""The command line: ``haiku-state train …``, ``haiku-state explain …``, ``haiku-state doctor``.
 
 ``python -m haiku_state`` is the same.
 """
@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 
 from haiku_state.commands.doctor import command as doctor
-from haiku_state.commands.parser import OneLineParser, discard, say
+from haiku_state.commands.parser import OneLineParser, discard, in_one_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
@@ -25,8 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after ``haiku-state``; those of this process by default.
 
     Returns:
-      0, or 1 from ``doctor`` if something would fail; for what :func:`explain` explains, the code
-      that it returns. A bad argument raises ``SystemExit`` with code 2, after one line on stderr.
+      0; 1 from ``doctor`` if something would fail, and from the command ``explain`` if a function
+      is impure or raises an error; for what the function :func:`explain` explains, the code that
+      it returns. A bad argument raises ``SystemExit`` with code 2, after one line on stderr.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese
@@ -46,9 +47,12 @@ def _run(words: Sequence[str]) -> int:
     commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
     if words[:1] != ["doctor"]:  # the doctor runs where nothing of this can be imported
         with matched_versions():
+            from haiku_state.commands.explain import command as purity
             from haiku_state.commands.train import command as train
         about = translated(train.HELP)
         train.add_arguments(commands.add_parser("train", help=about, description=about))
+        about = translated(purity.HELP)
+        purity.add_arguments(commands.add_parser("explain", help=about, description=about))
     about = translated(doctor.HELP)
     doctor.add_arguments(commands.add_parser("doctor", help=about, description=about))
     options = parser.parse_args(words)
@@ -79,7 +83,7 @@ def explain(error: BaseException) -> int:
     """
     if sys.flags.dev_mode:
         traceback.print_exception(error)
-    code, text = 1, f"{type(error).__name__}: {error}".strip(": ").splitlines()[0]
+    code, text = 1, in_one_line(error)
     match error:
         case KeyboardInterrupt():
             code, text = 130, "interrupted"

@@ -6,7 +6,7 @@ import sys
 from typing import Any, NoReturn, TextIO
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated
+from haiku_state.errors.language import translated, wrapped
 
 
 def say(line: str) -> None:
@@ -24,10 +24,22 @@ def discard(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def in_one_line(error: BaseException) -> str:
+    """Return the class of an error, and the first line of its message."""
+    return f"{type(error).__name__}: {error}".strip(": ").splitlines()[0]
+
+
 class _Formatter(argparse.HelpFormatter):
     def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
         prefix = translated(_("usage")) + ": " if prefix is None else prefix
         super().add_usage(usage, actions, groups, prefix)
+
+    # argparse counts characters, of which a Chinese one takes two columns
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(text, width).splitlines()
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return wrapped(text, width, indent)
 
 
 class OneLineParser(argparse.ArgumentParser):

@@ -6,6 +6,8 @@ import functools
 import gettext
 import locale
 import os
+import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -64,6 +66,24 @@ def reader_language() -> str:
     if language := _READING.get():
         return language
     return "zh_CN" if _wanted().lower().startswith("zh") else "en"
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Break a text into lines of so many columns: English between words, Chinese anywhere."""
+    # punctuation stays with what stands before it, so that it does not begin a line
+    pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
+    lines, line = [], indent
+    for piece in pieces:
+        if _columns(line + piece.rstrip()) > width and line.strip():
+            lines.append(line.rstrip())
+            line = indent
+        line += piece if line.strip() else piece.lstrip()
+    return "\n".join([*lines, line.rstrip()])
+
+
+def _columns(text: str) -> int:
+    """Return the width on a terminal, where a Chinese character takes two columns."""
+    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def _wanted() -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import collections
+import contextlib
 import dis
 import functools
 import inspect
@@ -17,9 +18,8 @@ import numpy as np
 
 from haiku_state import compat
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated
 from haiku_state.explain.reach import Reach, library_of_module
-from haiku_state.explain.report import Finding, Report
+from haiku_state.explain.report import Finding, Report, Sentence
 from haiku_state.explain.watch import Event, Place, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
@@ -73,15 +73,12 @@ def explain(
     """
     if methods is not None:
         function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
-    with compat.traced_anew():
-        run = _traced(function, args, kwargs)
+    with contextlib.ExitStack() as caches:
+        run = _traced_anew(function, args, kwargs, caches)
         findings = [_finding(event) for event in run.watch.events]
         if not findings and run.jaxpr is not None:
-            findings = list(_differences(run, _traced(function, args, kwargs, "unwatched")))
-    if run.watch.needs_exact:
-        with compat.traced_anew():
-            run = _traced(function, args, kwargs, "closely")
-            findings = [_finding(event) for event in run.watch.events]
+            again = _traced(function, args, kwargs, "unwatched", run.is_static)
+            findings = list(_differences(run, again))
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
@@ -164,8 +161,8 @@ def explain_retrace(
         for form, one, other in _differing(before.get(name), after.get(name))
     ]
     if not findings:
-        with compat.traced_anew():
-            findings = list(_new_functions(_traced(function, second, {})))
+        with contextlib.ExitStack() as caches:
+            findings = list(_new_functions(_traced_anew(function, second, {}, caches)))
     return Report(_name(function), tuple(findings))
 
 
@@ -180,6 +177,22 @@ class _Run(NamedTuple):
     stopped: Place | None
     is_static: bool
     """Whether numbers had to be passed as they are."""
+
+
+def _traced_anew(function: Any, args: Any, kwargs: Any, caches: contextlib.ExitStack) -> _Run:
+    """Trace a function as often as it takes, each time as if JAX had not traced any part before."""
+    caches.enter_context(compat.traced_anew())
+    run = _traced(function, args, kwargs)
+    leaves = jax.tree.leaves((args, kwargs))
+    if run.error is not None and any(type(leaf) in (int, float) for leaf in leaves):
+        caches.enter_context(compat.traced_anew())
+        static = _traced(function, args, kwargs, is_static=True)
+        if static.error is None or isinstance(run.error, _NEEDS_A_VALUE):
+            run = static
+    if run.watch.needs_exact:
+        caches.enter_context(compat.traced_anew())
+        run = _traced(function, args, kwargs, "closely", run.is_static)
+    return run
 
 
 def _traced(
@@ -230,10 +243,6 @@ def _traced(
         watch.events += _leaks(gone[-1:])
     except Stopped:
         stopped = watch.place
-    except _NEEDS_A_VALUE as caught:
-        if not is_static and any(type(leaf) in (int, float) for leaf in leaves):
-            return _traced(function, args, kwargs, how, is_static=True)
-        error = caught
     except Exception as caught:
         error = caught
     return _Run(start, reach, watch, jaxpr, error, stopped, is_static)
@@ -265,6 +274,8 @@ def _is_live(leaf: Any) -> bool:
 
 def _callable(function: Any, reach: Reach, watch: Watch) -> Any:
     """The function below ``jax.jit``, whose cache would hide what it does, or in a partial."""
+    if isinstance(function, types.MethodType):
+        return types.MethodType(_callable(function.__func__, reach, watch), function.__self__)
     if hasattr(function, "lower") and hasattr(function, "__wrapped__"):
         return function.__wrapped__
     if not isinstance(function, functools.partial):
@@ -348,7 +359,7 @@ def _differences(first: _Run, second: _Run) -> Iterator[Finding]:
         if _text(one) != _text(other) or any(used is c for used in one.invars for c in constants):
             place = Place(*(compat.place_of(one) or first.start))
             calls = [node for node in expressions_on(place) if isinstance(node, ast.Call)]
-            name = ast.unparse(calls[0].func) if calls else translated(_("a value"))
+            name = ast.unparse(calls[0].func) if calls else one.primitive.name
             yield Finding("frozen value", name, *place, "differs")
             return
 
@@ -372,6 +383,7 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
     groups = collections.defaultdict(list)
     for name, value in reach.constants.items():
         groups[name.partition("[")[0]].append(value)
+    found: dict[tuple[str, str], Finding] = {}
     for name, values in groups.items():
         where = name.rpartition(".")[2]
         if where not in places:
@@ -380,7 +392,9 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
         size = sum(value.size * value.dtype.itemsize for value in arrays)
         shown = _shown(values[0]) if len(values) == 1 and not arrays else _kinds(values)
         form = "big array" if size >= _MANY_BYTES else "number"
-        yield Finding("frozen value", name, *places[where], form, shown, size=size)
+        # a default of a dataclass is found three times: keep the attribute of the object
+        found[where, shown] = Finding("frozen value", name, *places[where], form, shown, size=size)
+    yield from found.values()
 
 
 def _abstract(value: Any) -> Any:
@@ -397,7 +411,7 @@ def _is_before(read: Finding, change: Finding, visited: dict[Place, int]) -> boo
 def _kinds(values: list[Any]) -> str:
     if len(values) == 1:
         return str(_abstract(values[0]).str_short())
-    return translated(_("{count} values")).format(count=len(values))
+    return f"×{len(values)}"
 
 
 def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
@@ -423,17 +437,15 @@ def _new_functions(run: _Run) -> Iterator[Finding]:
             yield Finding("retrace", function.__name__, *place, "new function")
 
 
-def _unseen(run: _Run) -> Iterator[str]:
+def _unseen(run: _Run) -> Iterator[Sentence]:
     for name, value in run.reach.opaque.items():
-        if library_of_module(type(value).__module__) == "python":
-            continue
-        yield translated(_("the inside of `{name}`")).format(name=name)
+        if library_of_module(type(value).__module__) != "python":
+            yield Sentence(_("the inside of `{name}`"), name=name)
     if run.stopped is not None:
-        yield translated(
-            _("what follows line {line}: going on would change something outside")
-        ).format(line=run.stopped.line)
+        stopped = _("what follows line {line}: going on would change something outside")
+        yield Sentence(stopped, line=run.stopped.line)
     if run.is_static:
-        yield translated(_("numbers as arguments: the function needs their values"))
+        yield Sentence(_("numbers as arguments: the function needs their values"))
 
 
 def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:

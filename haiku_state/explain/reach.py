@@ -338,6 +338,9 @@ class Reach:
             self._walk_method(value)
         elif isinstance(value, types.FunctionType):
             self._walk_function(name, value)
+        elif isinstance(value, types.BuiltinMethodType):  # such as `append = history.append`
+            if not isinstance(value.__self__, (type, types.ModuleType)):
+                self.walk(f"{name}.__self__", value.__self__)
         elif isinstance(value, types.ModuleType):
             if not library_of_module(value.__name__):
                 self._walk_globals(name, vars(value), self._attributes & vars(value).keys())
@@ -345,8 +348,7 @@ class Reach:
             self._walk_class(value)
         elif callable(value) and hasattr(value, "__wrapped__"):
             self.walk(name, value.__wrapped__)
-            if not library_of_module(type(value).__module__):
-                self._walk_object(name, value)
+            self._walk_object(name, value)
         elif isinstance(value, (random.Random, np.random.RandomState, np.random.Generator)):
             self.holders.append(Generator(name, "random", value))
         elif isinstance(value, io.IOBase):
@@ -388,10 +390,10 @@ class Reach:
             self._walk_object(name, value)  # a subclass of a container may have attributes
 
     def _walk_method(self, method: types.MethodType) -> None:
-        function = method.__func__
+        function = inspect.unwrap(method.__func__)  # it may be jitted
         if isinstance(function, types.FunctionType) and function.__code__.co_varnames:
             self.walk(function.__code__.co_varnames[0], method.__self__)
-        self.walk(method.__name__, function)
+        self.walk(getattr(method, "__name__", "function"), method.__func__)
 
     def _walk_function(self, name: str, function: types.FunctionType) -> None:
         code = function.__code__

@@ -7,13 +7,12 @@ import linecache
 import os
 import re
 import sys
-import unicodedata
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import reader_language, translated
+from haiku_state.errors.language import reader_language, translated, wrapped
 from haiku_state.explain.both import in_both_languages
 from haiku_state.explain.rewrite import rewrite
 
@@ -144,6 +143,27 @@ IN_HAIKU = _("in Haiku")
 OUTSIDE = _("by the caller")
 
 STYLES = {"bad": "bold red", "good": "green", "kind": "bold", "muted": "dim", "title": "bold"}
+
+
+class Sentence(str):
+    """An English text that can be shown in the reader's language.
+
+    Args:
+      template: the text in the catalog.
+      values: the values of its placeholders.
+    """
+
+    template: str
+    values: dict[str, object]
+
+    def __new__(cls, template: str, **values: object) -> "Sentence":
+        sentence = super().__new__(cls, template.format(**values))
+        sentence.template, sentence.values = template, values
+        return sentence
+
+    def shown(self) -> str:
+        """Return it in the reader's language."""
+        return translated(self.template).format(**self.values)
 
 
 @dataclass(frozen=True)
@@ -320,7 +340,8 @@ def _blocks(report: Report) -> list[list[_Row]]:
     if report.error is not None:
         rows = [_Row("title", translated(RAISED)), _Row("error", _error_line(report.error))]
         blocks.append(rows)
-    unseen = [translated(text) for text in (*report.unseen, BRANCHES)]
+    unseen = [text.shown() if isinstance(text, Sentence) else text for text in report.unseen]
+    unseen.append(translated(BRANCHES))
     rows = [_Row("label", translated(UNSEEN)), *(_Row("item", text) for text in unseen)]
     return [*blocks, rows]
 
@@ -381,7 +402,7 @@ def _as_text(row: _Row) -> list[tuple[str, str]]:
     """Return the lines of a row, in pieces with a style."""
     match row.role:
         case "title":
-            return [(_wrapped(row.text, "") + "\n", "title")]
+            return [(wrapped(row.text, WIDTH) + "\n", "title")]
         case "kind":
             return [(row.text, "kind"), ("：" if reader_language() == "zh_CN" else ": ", "")]
         case "name":
@@ -391,30 +412,12 @@ def _as_text(row: _Row) -> list[tuple[str, str]]:
         case "good":
             return [("".join(f"    {line}\n" for line in row.text.splitlines()), "good")]
         case "item":
-            return [(f"  - {_wrapped(row.text, '    ').lstrip()}\n", "")]
+            return [(f"  - {wrapped(row.text, WIDTH, '    ').lstrip()}\n", "")]
         case "label":
             indent = "" if row.text == translated(UNSEEN) else "  "
             return [(f"{indent}{row.text}\n", "muted")]
         case _:
-            return [(_wrapped(row.text, "  ") + "\n", "")]
-
-
-def _wrapped(text: str, indent: str) -> str:
-    """Break a text into lines: English between words, Chinese between characters."""
-    # punctuation stays with what stands before it, so that it does not begin a line
-    pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
-    lines, line = [], indent
-    for piece in pieces:
-        if _columns(line + piece.rstrip()) > WIDTH and line.strip():
-            lines.append(line.rstrip())
-            line = indent
-        line += piece if line.strip() else piece.lstrip()
-    return "\n".join([*lines, line.rstrip()])
-
-
-def _columns(text: str) -> int:
-    """Return the width on a terminal, where a Chinese character takes two columns."""
-    return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+            return [(wrapped(row.text, WIDTH, "  ") + "\n", "")]
 
 
 def _colored(pieces: list[tuple[str, str]]) -> str:

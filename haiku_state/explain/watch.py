@@ -540,6 +540,9 @@ class _Printed(io.TextIOBase):
     def flush(self) -> None:
         self._stream.flush()
 
+    def close(self) -> None:
+        """Leave the stream as it is: the garbage collector closes what it finds."""
+
     def isatty(self) -> bool:
         return False
 

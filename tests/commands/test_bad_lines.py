@@ -1,4 +1,4 @@
-"""100 bad command lines and environments: one sentence each, the right exit code, no traceback."""
+"""Bad command lines and environments: one sentence each, the right exit code, no traceback."""
 
 import re
 
@@ -13,7 +13,7 @@ def assert_ends(row, run, folder):
     assert output == ""
     if row.says:
         [line] = errors.replace(bad_lines.LONG, "nnn").splitlines()
-        assert re.match(rf"haiku_state( train| doctor)?: error: .*{row.says}", line)
+        assert re.match(rf"haiku_state( train| explain| doctor)?: error: .*{row.says}", line)
     else:
         assert errors == ""
     assert [path for path in sorted(folder.rglob("*")) if "said" not in path.parts] == before

@@ -95,7 +95,7 @@ def width(line):
     return sum(1 + (unicodedata.east_asian_width(letter) in "FW") for letter in line)
 
 
-@pytest.mark.parametrize("words", [[], ["train"], ["doctor"]])
+@pytest.mark.parametrize("words", [[], ["train"], ["explain"], ["doctor"]])
 def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
     english = helped(words, "en", monkeypatch, capsys)
     chinese = helped(words, "zh_CN", monkeypatch, capsys)

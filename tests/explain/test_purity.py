@@ -1,6 +1,7 @@
 """What `explain` finds, in tables of functions; and that it leaves everything as it was."""
 
 import builtins
+import dataclasses
 import functools
 import io
 import itertools
@@ -386,3 +387,24 @@ def test_a_debugger_goes_on_afterwards():
         assert sys.gettrace() is debugger
     finally:
         sys.settrace(before)
+
+
+def test_what_could_not_be_seen_is_told_in_the_reader_s_language(monkeypatch):
+    def power(x, n):
+        return sum(x for _ in range(n))
+
+    report = hs.explain(power, x, 3)
+    monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
+    assert "函数需要它们的具体值" in str(report)
+    assert "numbers as arguments" in report.to_json()
+
+
+def test_a_default_of_a_dataclass_is_one_note():
+    @dataclasses.dataclass
+    class Model:
+        rate: float = 0.1
+
+        def __call__(self, x):
+            return self.rate * x
+
+    assert [note.name for note in hs.explain(Model(), x).notes] == ["self.rate"]

@@ -26,11 +26,11 @@ numbers = {}
 for field in ("rng", "opt_state", "state"):
     step = forgetting(field)
     assert hs.explain(step, first_train_state, batch).findings == ()
-    names = never_changed(record(step, first_train_state, 3 * [batch]))
+    names = never_changed(record(step, first_train_state, train_batches))
     assert all(name.startswith(f"train_state.{field}") for name in names)
     numbers[field] = len(names)
-says("For `rng` it names {rng} leaf".format(**numbers))
-says("for {opt_state} leaves, and which for {state}?".format(**numbers))
+says("A forgotten `rng` is {rng} leaf".format(**numbers))
+says("a forgotten `opt_state` {opt_state}, and a forgotten `state` {state}".format(**numbers))
 
 
 # %% 3
@@ -38,9 +38,10 @@ def evaluate(params, state, x):
     return regression.apply(params, state, None, x, is_training=False)[0]
 
 
-flow = hs.record_flow(evaluate, first_train_state.params, first_train_state.state, x)
+flow = hs.record_flow(evaluate, train_state.params, train_state.state, x[0])
 read = [leaf for leaf in flow.leaves if leaf.kind == "state"]
-assert {leaf.name for leaf in read} == {"average"} and all(leaf.read for leaf in read)
+assert {leaf.name for leaf in read} == {"average"}
+assert all(leaf.read for leaf in read)
 says(f"it reads {len(read)} leaves")
 says(*(f"they end `{end}`" for end in {leaf.end for leaf in read}))
-assert not flow.draws
+says(f"`draws` is `{flow.draws}`")

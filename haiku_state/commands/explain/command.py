@@ -1,0 +1,61 @@
+"""The ``explain`` command: its arguments, and the run."""
+
+import argparse
+import contextlib
+import functools
+import sys
+
+import haiku_state as hs
+from haiku_state.commands.explain.target import check_fit, evaluated, find, imported
+from haiku_state.commands.parser import OneLineParser, in_one_line
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+
+HELP = _("show why a function is not pure")
+MORE = _(
+    "The file is imported, and the arguments are evaluated, as Python code on this machine; the "
+    "function is only traced. Exit code: 0 if nothing is found; 1 if something is, or if the "
+    "function raises an error; 2 if the command line is wrong."
+)
+
+
+def add_arguments(parser: OneLineParser) -> None:
+    """Tell the parser the arguments of the command, and what runs it."""
+    # fmt: off
+    parser.add_argument_group(translated(_("arguments"))).add_argument(
+        "target", metavar="FILE.py:FUNCTION", help=translated(_(
+            "the function; a method is CLASS.METHOD, and a module that can be imported may stand "
+            "for the file")))
+    add = parser.add_option
+    add("--args", metavar="LIST",
+        text=_("what to call it with, as in Python, for example jnp.ones(3), flag=True; all names "
+               "of the file are known, and jnp, np, jax and hk; f32[3,4] is an array of that "
+               "shape, without data (also f16, bf16, i8, i32, u8, u32)"))
+    add("--init", metavar="LIST", text=_("for a method: what to construct its class with"))
+    add("--json", action="store_true", text=_("print the report as JSON"))
+    # fmt: on
+    parser.epilog = translated(MORE)
+    parser.set_defaults(run=functools.partial(run, parser))
+
+
+def run(parser: OneLineParser, options: argparse.Namespace) -> int:
+    """Find the function, and print its report.
+
+    Returns:
+      0 if the function is pure, 1 if it is not, or if it raised an error while it was traced, as
+      for `assert_pure`. What is wrong with the command line raises ``SystemExit`` with code 2,
+      after one line on stderr.
+    """
+    # with --json, stdout is for the report alone
+    prints = contextlib.redirect_stdout(sys.stderr) if options.json else contextlib.nullcontext()
+    with prints, imported(parser, options.target) as (module, name):
+        function = find(parser, module, name, options.init)
+        args, kwargs = given = evaluated(parser, "--args", options.args, module)
+        check_fit(parser, name, function, given)
+        try:
+            report = hs.explain(function, *args, **kwargs)
+        except SystemExit as error:
+            problem = f"{name} raises {in_one_line(error)} while it is traced"
+            parser.exit(1, f"{parser.prog}: error: {problem}")
+    print(report.to_json() if options.json else report.text())
+    return 0 if report.pure and report.error is None else 1
