@@ -271,7 +271,8 @@ class Watch:
                 self._last[key] = change.after
                 self._changed(holder, change, before)
         if self._how == "closely" and self._frame is not None:
-            self._note_inner(self._frame)
+            with contextlib.suppress(Exception):  # by code of the user, such as `__repr__`
+                self._note_inner(self._frame)
 
     def _drop_undone(self) -> None:
         """Forget the changes that were undone before the end."""
