@@ -8,7 +8,7 @@ import functools
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -192,18 +192,28 @@ def _traced_anew(function: Any, args: Any, kwargs: Any, caches: contextlib.ExitS
             run = static
     if run.watch.needs_exact:
         caches.enter_context(compat.traced_anew())
-        run = _traced(function, args, kwargs, "closely", run.is_static)
+        run = _traced(function, args, kwargs, "closely", run.is_static, run.watch.changed)
     return run
 
 
 def _traced(
-    function: Any, args: Any, kwargs: Any, how: str = "watched", is_static: bool = False
+    function: Any,
+    args: Any,
+    kwargs: Any,
+    how: str = "watched",
+    is_static: bool = False,
+    changed: Collection[int] = (),
 ) -> _Run:
     reach = Reach(function)
     start = _start(reach)
-    watch = Watch(reach, start, how)
+    watch = Watch(reach, start, how, changed)
     leaves, tree = jax.tree.flatten((args, kwargs))
-    traced = [index for index, leaf in enumerate(leaves) if _is_traced(leaf, is_static)]
+    told = _static_leaves(function, args, kwargs)
+    traced = [
+        index
+        for index, leaf in enumerate(leaves)
+        if index not in told and _is_traced(leaf, is_static)
+    ]
     jaxpr: Any = None
     error: Exception | None = None
     stopped: Place | None = None
@@ -257,6 +267,35 @@ def _start(reach: Reach) -> Place:
 
 def _leaks(stored: list[tuple[str, Place, Any]]) -> list[Event]:
     return [Event("leak", name, place, "tracer", None, value) for name, place, value in stored]
+
+
+def _static_leaves(function: Any, args: Any, kwargs: Any) -> set[int]:
+    """The numbers of the leaves that `jax.jit` was told are static."""
+    names = _static_names(function)
+    passed = {index for index, name in enumerate(_parameters(function)) if name in names}
+    paths, _tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
+    return {
+        index
+        for index, (path, _leaf) in enumerate(paths)
+        if (path[1].key in names if path[0].idx else path[1].idx in passed)
+    }
+
+
+def _static_names(function: Any) -> set[str]:
+    """The parameters that `jax.jit` was told are static; JAX 0.5 and older do not tell."""
+    info = getattr(function, "_jit_info", None)
+    if info is None:
+        return set()
+    names = _parameters(getattr(function, "__func__", function))  # with the `self` of a method
+    positions = [index for index in info.static_argnums if -len(names) <= index < len(names)]
+    return {*info.static_argnames, *(names[index] for index in positions)}
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def _is_traced(leaf: Any, is_static: bool = False) -> bool:
@@ -341,7 +380,10 @@ def _shown(value: Any) -> str:
     if isinstance(value, (list, tuple)) and len(value) <= 4:
         text = f"[{', '.join(map(_shown, value))}]"
     else:
-        text = " ".join(repr(value).split())
+        try:
+            text = " ".join(repr(value).split())
+        except Exception:
+            text = f"a {type(value).__name__}"
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -411,7 +453,9 @@ def _is_before(read: Finding, change: Finding, visited: dict[Place, int]) -> boo
 
 def _kinds(values: list[Any]) -> str:
     if len(values) == 1:
-        return str(_abstract(values[0]).str_short())
+        with contextlib.suppress(TypeError, ValueError):  # what JAX does not take
+            return str(_abstract(values[0]).str_short())
+        return type(values[0]).__name__
     return f"×{len(values)}"
 
 
@@ -452,7 +496,11 @@ def _unseen(run: _Run) -> Iterator[Sentence]:
 def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
     """What the cache of `jax.jit` compares, by the names of the leaves."""
     found: dict[str, Any] = {}
+    static = _static_names(function)
     for name, value in _bound(function, args, {}).items():
+        if name in static:
+            found[name] = (None, value)
+            continue
         leaves, tree = jax.tree_util.tree_flatten_with_path(value)
         found[name] = tree
         for path, leaf in leaves:
@@ -475,8 +523,11 @@ def _differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
             if getattr(before, form) != getattr(after, form):
                 yield form.replace("_", " "), _type(before), _type(after)
                 return
-    elif one != other:
-        yield "structure", one, other
+    elif type(one) is not type(other) or one != other:
+        yield (
+            "structure",
+            *(value[0] if isinstance(value, tuple) else value for value in (one, other)),
+        )
 
 
 def _type(aval: Any) -> str:

@@ -13,6 +13,7 @@ import enum
 import functools
 import inspect
 import io
+import operator
 import random
 import sys
 import sysconfig
@@ -28,7 +29,7 @@ NUMBERS = (bool, int, float, complex, np.generic)
 SCALARS = (*NUMBERS, str, bytes, type(None))
 CONTAINERS = (list, dict, set, bytearray, collections.deque, array.array, np.ndarray)
 LARGE = 1 << 16
-"""An array with more bytes than this is compared once, at the end of a call."""
+"""An array or container with more bytes than this is compared once, at the end of a call."""
 
 FRAMEWORKS = {
     "chex", "equinox", "flax", "haiku", "haiku_state", "jax", "jaxlib", "jmp", "numpy", "optax",
@@ -88,7 +89,7 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
-        return one.shape == other.shape and one.tobytes() == other.tobytes()
+        return one.shape == other.shape and _same_bytes(one, other)
     if isinstance(one, (list, tuple)):
         return len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
@@ -96,6 +97,21 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, set):
         return one == other
     return isinstance(one, SCALARS) and bool(one == other or (one != one and other != other))
+
+
+def _same_bytes(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Compare two arrays of one shape, with a copy of no more than a part of each at a time."""
+    if one.nbytes <= LARGE or one.ndim == 0:
+        return one.tobytes() == other.tobytes()
+    step = max(1, LARGE * len(one) // one.nbytes)
+    parts = (slice(start, start + step) for start in range(0, len(one), step))
+    return all(one[part].tobytes() == other[part].tobytes() for part in parts)
+
+
+def _identical(one: Any, other: Any) -> bool:
+    """Return whether two iterables hold the same objects; much faster than `same`."""
+    now = list(items_of(other))
+    return len(one) == len(now) and all(map(operator.is_, one, now))
 
 
 class Holder:
@@ -109,8 +125,10 @@ class Holder:
 
     def __init__(self, name: str, form: str, value: Any = None) -> None:
         self.name, self.form, self.value = name, form, value
-        self.is_large = isinstance(value, np.ndarray) and value.nbytes > LARGE
         self.saved = self.copy()
+        size = value.nbytes if isinstance(value, np.ndarray) else sys.getsizeof(self.saved)
+        self.is_large = size > LARGE
+        """Whether it is compared at the end of a call, and after each line only if it differs."""
 
     def copy(self) -> Any:
         """Return the content, as values that can be compared."""
@@ -177,16 +195,18 @@ class Container(Holder):
             return self.value.copy()
         if isinstance(self.value, dict):
             return dict(_plain(self.value).items(self.value))
-        return set(self.value) if isinstance(self.value, set) else list(self.value)
+        return (set if isinstance(self.value, set) else list)(items_of(self.value))
 
     def changes(self) -> Iterator[Change]:
         if isinstance(self.value, dict):
             yield from (changed := list(_changed_keys(self.saved, self.value)))
-            if not changed and (now := list(self.value)) != (before := list(self.saved)):
+            if not changed and (now := list(items_of(self.value))) != (before := list(self.saved)):
                 yield Change(None, before, now)
         elif isinstance(self.value, np.ndarray):
             if not same(self.saved, self.value):
                 yield Change(None, self.saved, self.value.copy())
+        elif isinstance(self.saved, list) and _identical(self.saved, self.value):
+            return
         elif not same(self.saved, now := self.copy()):
             yield Change(None, self.saved, now)
 
@@ -195,17 +215,23 @@ class Container(Holder):
         if not any(True for _ in self.changes()):
             return
         if isinstance(value, np.ndarray):
+            if value.shape != saved.shape:
+                value.shape = saved.shape
             value[...] = saved
         elif isinstance(value, dict):
             _plain(value).clear(value)
             for key, item in saved.items():
                 _plain(value).__setitem__(value, key, item)
         elif isinstance(value, set):
-            value.clear()
-            value.update(saved)
+            set.clear(value)
+            set.update(value, saved)
         elif isinstance(value, collections.deque):
-            value.clear()
-            value.extend(saved)
+            collections.deque.clear(value)
+            collections.deque.extend(value, saved)
+        elif isinstance(value, list):
+            list.__setitem__(value, slice(None), saved)
+        elif isinstance(value, array.array):
+            value[:] = array.array(value.typecode, saved)
         else:
             value[:] = saved
 
@@ -216,10 +242,13 @@ class Container(Holder):
 
     def children(self) -> Iterator[tuple[str, Any]]:
         if isinstance(self.value, dict):
-            return ((f"{self.name}[{key!r}]", item) for key, item in self.saved.items())
-        if isinstance(self.value, (list, collections.deque)):
-            return ((f"{self.name}[{index}]", item) for index, item in enumerate(self.saved))
-        return iter(())
+            for key, item in self.saved.items():
+                yield f"{self.name}[{key!r}]", item
+        elif isinstance(self.value, (list, collections.deque)):
+            for index, item in enumerate(self.saved):
+                yield f"{self.name}[{index}]", item
+        if isinstance(self.value, (dict, set)):  # objects with attributes of their own
+            yield from ((self.name, key) for key in self.saved if not isinstance(key, SCALARS))
 
 
 class Generator(Holder):
@@ -258,7 +287,8 @@ class OpenFile(Holder):
 
     def changes(self) -> Iterator[Change]:
         if (now := self.copy()) is not None and now != self.saved:
-            yield Change(None, *(repr(position) for position, _ in (self.saved, now)))
+            key = "position" if now[1] == self.saved[1] else "text"
+            yield Change(key, *(repr(position) for position, _ in (self.saved, now)))
 
     def restore(self) -> None:
         if self.value.closed or self.copy() == self.saved:
@@ -276,8 +306,16 @@ def _plain(value: dict[Any, Any]) -> Any:
     return collections.OrderedDict if isinstance(value, collections.OrderedDict) else dict
 
 
+def items_of(container: Any) -> Iterator[Any]:
+    """Iterate over a container without the methods that a subclass of it has."""
+    kinds = (collections.OrderedDict, *CONTAINERS, tuple, frozenset)
+    return next(kind for kind in kinds if isinstance(container, kind)).__iter__(container)
+
+
 def _changed_keys(saved: dict[Any, Any], now: dict[Any, Any]) -> Iterator[Change]:
-    for key in [*saved, *(key for key in list(now) if key not in saved)]:
+    if _identical(saved, now) and all(map(operator.is_, saved.values(), dict.values(now))):
+        return
+    for key in [*saved, *(key for key in list(items_of(now)) if key not in saved)]:
         before, after = saved.get(key, MISSING), dict.get(now, key, MISSING)
         if not same(before, after):
             yield Change(key, before, after)
@@ -302,6 +340,8 @@ class Reach:
         """Objects without anything that Python can look at, by their names."""
         self.codes: list[types.CodeType] = []
         """The code of the functions that were found, except that of libraries."""
+        self._found: list[tuple[str, Any, str]] = []
+        self._is_walking = False
         self._attributes: set[str] = set()
         self._seen: dict[int, Any] = {}
         self._globals: dict[int, set[str]] = {}
@@ -319,6 +359,21 @@ class Reach:
           value: anything.
           form: what it is, where that follows from where it was found.
         """
+        self._found.append((name, value, form))
+        if self._is_walking:
+            return  # its turn comes: a recursion might be too deep
+        self._is_walking, waiting = True, collections.deque[tuple[str, Any, str]]()
+        while self._found or waiting:
+            waiting.extendleft(reversed(self._found))
+            self._found.clear()
+            name, value, form = waiting.popleft()
+            try:
+                self._visit(name, value, form)
+            except Exception:  # by code of the user, such as `__iter__` or `__repr__`
+                self.opaque[name] = value
+        self._is_walking = False
+
+    def _visit(self, name: str, value: Any, form: str) -> None:
         if isinstance(value, SCALARS) or _is_array(value):
             if isinstance(value, NUMBERS) or _is_array(value):
                 self.constants.setdefault(name, value)
@@ -346,9 +401,11 @@ class Reach:
                 self._walk_globals(name, vars(value), self._attributes & vars(value).keys())
         elif isinstance(value, type):
             self._walk_class(value)
-        elif callable(value) and hasattr(value, "__wrapped__"):
+        elif callable(value) and "__wrapped__" in getattr(value, "__dict__", {}):
             self.walk(name, value.__wrapped__)
             self._walk_object(name, value)
+        elif isinstance(value, random.SystemRandom):
+            self.opaque[name] = value  # it has no state; what it asks for is seen
         elif isinstance(value, (random.Random, np.random.RandomState, np.random.Generator)):
             self.holders.append(Generator(name, "random", value))
         elif isinstance(value, io.IOBase):
@@ -362,7 +419,7 @@ class Reach:
             self._walk_container(name, value, form)
         elif isinstance(value, (tuple, frozenset)):
             fields = getattr(value, "_fields", None)
-            for index, item in enumerate(value):
+            for index, item in enumerate(items_of(value)):
                 self.walk(f"{name}.{fields[index]}" if fields else f"{name}[{index}]", item, form)
         else:
             self._walk_object(name, value)
@@ -400,7 +457,7 @@ class Reach:
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
 
         def read() -> dict[str, Any]:
-            return {key: cell.cell_contents for key, cell in cells.items() if _is_filled(cell)}
+            return {key: cell.cell_contents for key, cell in cells.items() if is_filled(cell)}
 
         def write(key: str, value: Any) -> None:
             cells[key].cell_contents = value
@@ -426,11 +483,31 @@ class Reach:
                 lambda: own, own.__setitem__, own.__delitem__,
             )
         )  # fmt: skip
+        self._walk_defaults(function)
+
+    def _walk_defaults(self, function: types.FunctionType) -> None:
+        code = function.__code__
         positional = code.co_varnames[: code.co_argcount]
-        defaults = function.__defaults__ or ()
-        for key, value in zip(positional[len(positional) - len(defaults) :], defaults, strict=True):
-            self.walk(key, value, "default")
-        for key, value in (function.__kwdefaults__ or {}).items():
+
+        def read() -> dict[str, Any]:
+            defaults = function.__defaults__ or ()
+            names = positional[len(positional) - len(defaults) :]
+            return {**dict(zip(names, defaults, strict=True)), **(function.__kwdefaults__ or {})}
+
+        def write(key: str, value: Any) -> None:
+            if key not in positional:
+                function.__kwdefaults__ = {**(function.__kwdefaults__ or {}), key: value}
+                return
+            defaults = {**read(), key: value}
+            count = len(function.__defaults__ or ())
+            names = positional[len(positional) - count :]
+            function.__defaults__ = tuple(defaults[name] for name in names)
+
+        values = read()
+        if all(isinstance(value, SCALARS) for value in values.values()):
+            return
+        self.holders.append(Names("", "default", None, read, write, lambda key: None))
+        for key, value in values.items():
             self.walk(key, value, "default")
 
     def _walk_globals(self, prefix: str, namespace: dict[str, Any], names: set[str]) -> None:
@@ -462,7 +539,7 @@ class Reach:
             return
 
         def read() -> dict[str, Any]:
-            return {key: value for key, value in vars(cls).items() if _is_plain(key, value)}
+            return {key: value for key, value in vars(cls).items() if not _is_special(key)}
 
         self._add(
             Names(
@@ -492,7 +569,7 @@ class Reach:
 
         def read() -> dict[str, Any]:
             found = {key: getattr(value, key) for key in slots if hasattr(value, key)}
-            return {**found, **(own or {})}
+            return found if own is None else {**found, **value.__dict__}
 
         self._add(
             Names(
@@ -548,7 +625,8 @@ def _is_library(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and bool(library_of_module(value.__name__))
 
 
-def _is_filled(cell: types.CellType) -> bool:
+def is_filled(cell: types.CellType) -> bool:
+    """Return whether a variable of a closure has a value."""
     try:
         cell.cell_contents  # noqa: B018
     except ValueError:
@@ -563,6 +641,5 @@ def _slots(cls: type) -> list[str]:
     return [name for name in names if name not in ("__dict__", "__weakref__")]
 
 
-def _is_plain(key: str, value: Any) -> bool:
-    is_special = key.startswith(("__", "_abc_")) or hasattr(value, "__get__")
-    return not is_special and not isinstance(value, (classmethod, staticmethod, property))
+def _is_special(key: str) -> bool:
+    return key.startswith(("__", "_abc_"))

@@ -17,9 +17,10 @@ import os
 import pathlib
 import random
 import sys
+import threading
 import types
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import haiku as hk
@@ -37,6 +38,8 @@ from haiku_state.explain.reach import (
     Names,
     OpenFile,
     Reach,
+    is_filled,
+    items_of,
     library_of,
     library_of_module,
     same,
@@ -80,7 +83,7 @@ _SYSTEM = """
 """
 _LEAVES_A_MARK = """
     mkdir remove unlink rename replace rmdir symlink link truncate utime chmod chown write system
-    kill fork execv posix_spawn
+    kill fork execv posix_spawn chdir
 """
 CALLS: dict[tuple[str | None, str], tuple[str, str]] = {
     **{("time", name): ("hidden input", "clock") for name in _CLOCK.split()},
@@ -106,10 +109,14 @@ _QUALIFIED = {name for _module, name in CALLS}
 # these get the time as an argument, if they get so many
 _TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
 # what Python's own library asks for on its own account
-_BOOKKEEPING = tuple(
-    f"{name}.py" for name in ("warnings", "linecache", "traceback", "tokenize", "inspect")
-)
-_ENVIRONMENT = {type(os.environ).__getitem__.__code__, type(os.environ).__contains__.__code__}
+_BOOKKEEPING = tuple(f"{name}.py" for name in ("warnings", "linecache", "tokenize", "inspect"))
+_MANY = 2000
+"""So many things are compared after each line; what is beyond, as large things are."""
+_ONE_THREAD = threading.RLock()  # what is replaced belongs to all threads
+_ENVIRONMENT = {
+    getattr(type(os.environ), method).__code__
+    for method in ("__getitem__", "__contains__", "__iter__")
+}
 _SEED = random.Random.seed.__code__
 _SET_STATE = hk.set_state.__code__
 *_AROUND_JIT, _JIT = compat.jit_codes()
@@ -123,9 +130,12 @@ class Watch:
       start: the place to name where no line of the user's code was seen.
       how: ``"watched"``; ``"closely"``, with what is too slow for each line; or ``"unwatched"``,
         which only keeps what a call does from having an effect.
+      changed: the large holders' values to compare after each line, by ``id``.
     """
 
-    def __init__(self, reach: Reach, start: Place, how: str = "watched") -> None:
+    def __init__(
+        self, reach: Reach, start: Place, how: str = "watched", changed: Collection[int] = ()
+    ) -> None:
         self.place = start
         self.events: list[Event] = []
         self.stored: list[tuple[str, Place, Any]] = []
@@ -136,6 +146,8 @@ class Watch:
         """The lines of the user's code, numbered in the order of their first run."""
         self.needs_exact = False
         self._is_asking = False
+        self.changed = set(changed)
+        """The large things that are not what they were, by ``id``."""
         self._how = how
         self._frame: types.FrameType | None = None
         self._reports: dict[int, Callable[[types.FrameType], None]] = {
@@ -164,6 +176,8 @@ class Watch:
     def add_arguments(self, reach: Reach) -> None:
         """Watch what was passed as well."""
         self._holders += reach.holders
+        for holder in self._holders[_MANY:]:  # such as the rows of a table
+            holder.is_large = True
 
     def stream(self, name: str, value: Any) -> Any:
         """Return what stands for an iterator or a file of the caller while it is watched."""
@@ -176,6 +190,7 @@ class Watch:
         tools = sys.gettrace(), sys.getprofile()
         try:
             with contextlib.ExitStack() as stack:
+                stack.enter_context(_ONE_THREAD)
                 stack.enter_context(self._replaced_streams())
                 stack.enter_context(self._replaced_edges())
                 if self._how != "unwatched":
@@ -190,7 +205,8 @@ class Watch:
                     self._drop_undone()
         finally:
             for holder in self._holders:
-                holder.restore()
+                with contextlib.suppress(Exception):  # the others are restored all the same
+                    holder.restore()
             sys.settrace(tools[0])
             sys.setprofile(tools[1])
 
@@ -232,9 +248,10 @@ class Watch:
 
     def _report_environment(self, frame: types.FrameType) -> None:
         if inner := self._find_user(frame):
-            key = frame.f_locals.get("key")
             names = self._called(lambda value: _code(value) is inner.f_code, guess=False)
-            self._add("hidden input", (names or [f"os.environ[{key!r}]"])[0], "environment")
+            is_one = "key" in frame.f_locals and self._nodes((ast.Subscript, ast.Compare))
+            key = f"[{frame.f_locals['key']!r}]" if is_one else ""
+            self._add("hidden input", (names or [f"os.environ{key}"])[0], "environment")
 
     def _report_seed(self, frame: types.FrameType) -> None:
         if frame.f_locals.get("a") is None and self._find_user(frame):
@@ -265,7 +282,7 @@ class Watch:
 
     def _settle(self, at_end: bool = False) -> None:
         for holder in self._holders:
-            if holder.is_large and not (at_end or self._how == "closely"):
+            if holder.is_large and not (at_end or id(holder.value) in self.changed):
                 continue
             for change in holder.changes():
                 key = id(holder), change.key
@@ -275,7 +292,8 @@ class Watch:
                 self._last[key] = change.after
                 self._changed(holder, change, before)
         if self._how == "closely" and self._frame is not None:
-            self._note_inner(self._frame)
+            with contextlib.suppress(Exception):  # by code of the user, such as `__repr__`
+                self._note_inner(self._frame)
 
     def _drop_undone(self) -> None:
         """Forget the changes that were undone before the end."""
@@ -285,16 +303,18 @@ class Watch:
         ]
 
     def _changed(self, holder: Holder, change: Change, before: Any) -> None:
-        self.needs_exact |= holder.is_large
+        if holder.is_large:
+            self.needs_exact = True
+            self.changed.add(id(holder.value))
         if isinstance(holder, Generator):
             names = self._called(lambda value: getattr(value, "__self__", None) is holder.value)
             for name in names or [holder.name]:
                 self._add("hidden input", name, "random")
         elif isinstance(holder, OpenFile):
-            names = self._called(lambda value: value is print)
-            wrote = hasattr(holder.value, "getvalue") and change.after > change.before
-            kind = "output" if names or wrote else "hidden input"
-            self._add(kind, (names or [holder.name])[0], "file")
+            is_text = change.key == "text"
+            own = self._called(lambda value: getattr(value, "__self__", None) is holder.value)
+            names = self._called(lambda value: value is print, guess=False) or own
+            self._add("output" if is_text else "hidden input", (names or [holder.name])[0], "file")
         else:
             is_leak = bool(_tracers(change.after, before)) and holder.form != "argument"
             name = self._as_written(holder, change)
@@ -314,7 +334,7 @@ class Watch:
             elif isinstance(value, dict):
                 parts = {f"[{key!r}]": item for key, item in dict.items(value)}
             elif isinstance(value, CONTAINERS):
-                parts = {"[...]": list(value)}
+                parts = {"[...]": list(items_of(value))}
             else:
                 own = getattr(value, "__dict__", {})
                 parts = {f".{key}": item for key, item in own.items()}
@@ -351,7 +371,8 @@ class Watch:
             return
         code = inner.f_code
         names = self._called(
-            lambda value: value == arg if inner is self._frame else _code(value) is code
+            lambda value: value == arg if inner is self._frame else _code(value) is code,
+            name=called[1] if inner is self._frame else code.co_name,
         )
         kind, form = CALLS[called]
         if any(self._is_given(call, called[1]) for call in self._nodes(ast.Call)):
@@ -411,15 +432,20 @@ class Watch:
         is_it = ast.unparse(call.func).rpartition(".")[2] == called
         return is_it and len(call.args) >= _TIMES.get(called, sys.maxsize)
 
-    def _called(self, is_it: Callable[[Any], bool], guess: bool = True) -> list[str]:
+    def _called(
+        self, is_it: Callable[[Any], bool], guess: bool = True, name: str = ""
+    ) -> list[str]:
         """The functions called on the present line that match, as they are written there.
 
         Args:
           is_it: what to ask of each function.
           guess: whether the only call of a line is taken also if it does not match.
+          name: what the function calls itself, for one that cannot be found without running code.
         """
         calls = self._nodes(ast.Call)
         found = [ast.unparse(call.func) for call in calls if self._resolves(call.func, is_it)]
+        if name and not found:
+            found = [ast.unparse(call.func) for call in calls if _last_name(call.func) == name][:1]
         if guess and not found and len({ast.unparse(call.func) for call in calls}) == 1:
             found = [ast.unparse(calls[0].func)]
         return list(dict.fromkeys(found))
@@ -438,7 +464,9 @@ class Watch:
         if wanted is None:
             return label
         for node in self._nodes((ast.Name, ast.Attribute, ast.Subscript)):
-            is_attribute = isinstance(node, ast.Attribute) and node.attr == change.key
+            is_attribute = isinstance(node, ast.Attribute) and change.key in (
+                node.attr, _mangled(node.attr, wanted)
+            )  # fmt: skip
             if isinstance(holder, Container) and self._resolves(
                 node, lambda value: value is wanted
             ):
@@ -459,6 +487,7 @@ class Watch:
     @contextlib.contextmanager
     def _replaced_edges(self) -> Iterator[None]:
         opened, handle = io.open, logging.Logger.callHandlers
+        shown = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
         watch = self
 
         def open_file(file: Any, mode: str = "r", *args: Any, **settings: Any) -> Any:
@@ -466,7 +495,10 @@ class Watch:
             if inner is None:
                 return opened(file, mode, *args, **settings)
             known = (open_file, opened)
-            names = watch._called(lambda value: value in known or _code(value) is inner.f_code)
+            names = watch._called(
+                lambda value: value in known or _code(value) is inner.f_code,
+                name=inner.f_code.co_name,
+            )
             if not {*mode} & {*"wax+"}:
                 watch._add("hidden input", (names or ["open"])[0], "file")
                 return opened(file, mode, *args, **settings)
@@ -482,6 +514,14 @@ class Watch:
             name = (names or [f"logging.{record.levelname.lower()}"])[0]
             watch._add("output", name, "log")
 
+        def warn(message: warnings.WarningMessage) -> None:
+            is_own = watch._find_user(sys._getframe(1)) is not None
+            names = watch._called(lambda value: value is warnings.warn, guess=False)
+            if is_own and names:
+                watch._add("output", names[0], "log")
+            else:
+                shown(message)
+
         def ask(prompt: object = "") -> str:
             watch._find_user(sys._getframe(1))
             watch._add("hidden input", "input", "input")
@@ -495,10 +535,12 @@ class Watch:
             (builtins, "open", open_file),
             (builtins, "input", ask),
             (logging.Logger, "callHandlers", log),
+            (warnings, "_showwarnmsg_impl", warn),
             (sys, "stdout", _Printed(self, sys.stdout)),
             (sys, "stderr", _Printed(self, sys.stderr)),
         ]
         with contextlib.ExitStack() as stack:
+            stack.enter_context(warnings.catch_warnings())  # one that is not shown is not used up
             for place, name, value in replaced:
                 stack.callback(setattr, place, name, getattr(place, name))
                 setattr(place, name, value)
@@ -507,21 +549,23 @@ class Watch:
     @contextlib.contextmanager
     def _replaced_streams(self) -> Iterator[None]:
         names = {id(stream): name for name, stream in self._streams.items()}
-        originals: list[tuple[Names, str, Any]] = []
+        originals: list[tuple[Any, Any, Any]] = []
         for holder in self._holders:
-            if isinstance(holder, Names):
-                found = [key for key, value in holder.saved.items() if id(value) in names]
+            saved: Any = holder.saved
+            if isinstance(holder, Names) or isinstance(holder.value, (list, dict)):
+                items = saved.items() if isinstance(saved, dict) else enumerate(saved)
+                found = [key for key, value in items if id(value) in names]
                 for key in found:
-                    value = holder.saved[key]
-                    originals.append((holder, key, value))
-                    holder.saved[key] = self.stream(names[id(value)], value)
+                    value = saved[key]
+                    originals.append((saved, key, value))
+                    saved[key] = self.stream(names[id(value)], value)
                 if found:
                     holder.restore()
         try:
             yield
         finally:
-            for holder, key, value in originals:
-                holder.saved[key] = value
+            for saved, key, value in originals:
+                saved[key] = value
 
 
 class _Printed(io.TextIOBase):
@@ -588,6 +632,16 @@ class _Stream:
     def __iter__(self) -> Any:
         return self
 
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def send(self, value: Any) -> Any:
+        """A generator's: what it does with the value cannot be undone."""
+        self._watch._find_user(sys._getframe(1))
+        names = self._watch._called(lambda value: value == self.send)
+        self._watch._add("hidden input", (names or [f"{self._name}.send"])[0], "iterator")
+        raise Stopped
+
     def __next__(self) -> Any:
         self._watch._find_user(sys._getframe(1))
         names = self._watch._called(lambda value: value is next, guess=False)
@@ -614,6 +668,10 @@ class _Environment(Names):
         return f"os.environ[{key!r}]"
 
 
+def _last_name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
 def _callers(frame: types.FrameType | None) -> Iterator[types.FrameType]:
     while frame is not None:
         yield frame
@@ -631,19 +689,31 @@ def _code(value: Any) -> Any:
 
 def _tracers(value: Any, known: Any = None) -> list[Any]:
     """The tracers in a value that were not there before, also in a function or an object."""
-    before = {id(leaf) for leaf in jax.tree.leaves(known)}
+    before = {id(leaf) for leaf in _leaves(known)}
     found = []
-    for leaf in jax.tree.leaves(list(value) if isinstance(value, set) else value):
+    for leaf in _leaves(list(value) if isinstance(value, set) else value):
         inside = [leaf]
-        if isinstance(leaf, types.FunctionType):
-            inside = [cell.cell_contents for cell in leaf.__closure__ or ()]
+        if isinstance(leaf, functools.partial):
+            inside = _leaves((leaf.args, leaf.keywords))
+        elif isinstance(leaf, types.MethodType):
+            inside = _leaves(list(getattr(leaf.__self__, "__dict__", {}).values()))
+        elif isinstance(leaf, types.FunctionType):
+            inside = [cell.cell_contents for cell in leaf.__closure__ or () if is_filled(cell)]
         elif isinstance(leaf, np.ndarray) and leaf.dtype == object:
             inside = list(leaf.flat)
         elif not isinstance(leaf, type) and not library_of_module(type(leaf).__module__):
-            inside = jax.tree.leaves(list(getattr(leaf, "__dict__", {}).values()))
+            inside = _leaves(list(getattr(leaf, "__dict__", {}).values()))
         if id(leaf) not in before:
             found += [part for part in inside if isinstance(part, jax.core.Tracer)]
     return found
+
+
+def _leaves(tree: Any) -> list[Any]:
+    """The leaves of a PyTree; none of what JAX cannot sort, or of what has a cycle."""
+    try:
+        return jax.tree.leaves(tree)
+    except Exception:
+        return []
 
 
 def expressions_on(place: Place) -> list[Any]:
@@ -665,6 +735,16 @@ def _parsed(file: str) -> list[Any]:
             nodes = [node for node in ast.walk(ast.parse(text)) if hasattr(node, "lineno")]
         _PARSED[file] = hash(text), nodes
     return _PARSED[file][1]
+
+
+def _mangled(name: str, owner: Any) -> str:
+    """The name that Python gives to an attribute of ``owner`` that begins with two underscores."""
+    if name.startswith("__") and not name.endswith("__"):
+        for cls in type(owner).__mro__:
+            private = f"_{cls.__name__.lstrip('_')}{name}"
+            if inspect.getattr_static(owner, private, owner) is not owner:
+                return private
+    return name
 
 
 def _resolved(node: ast.expr, frame: types.FrameType) -> Any:
@@ -689,7 +769,7 @@ def _resolved(node: ast.expr, frame: types.FrameType) -> Any:
     owner = _resolved(node.value, frame)
     if isinstance(owner, types.ModuleType) or library_of_module(type(owner).__module__):
         return getattr(owner, node.attr)
-    value = inspect.getattr_static(owner, node.attr)
+    value = inspect.getattr_static(owner, _mangled(node.attr, owner))
     if isinstance(value, property) or not library_of_module(type(value).__module__):
         return value  # a descriptor of the user is not asked
     is_stored = isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType))

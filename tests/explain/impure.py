@@ -7,6 +7,7 @@ helpers and globals stand above the function that uses them.
 """
 
 import abc
+import array
 import atexit
 import bisect
 import collections
@@ -34,8 +35,10 @@ import shutil
 import sys
 import tempfile
 import time
+import traceback
 import types
 import uuid
+import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import datetime as clock
 from pathlib import Path
@@ -2743,3 +2746,408 @@ def frozen_array(x):
     y = x + offsets  # finds: frozen value offsets
     offsets[0] += 1  # finds: mutation offsets[...]
     return y
+
+
+# ---- Found by an attack on the tables above
+
+
+@made(x)
+def descriptor_stores_in_itself():
+    class Shared:
+        def __init__(self):
+            self.value = 0
+
+        def __get__(self, obj, cls=None):
+            return self.value
+
+        def __set__(self, obj, value):
+            self.value = value  # finds: mutation self.value
+
+    class Opt:
+        rate = Shared()
+
+    opt = Opt()
+
+    def step(x):
+        opt.rate = 3
+        return x
+
+    return step
+
+
+arr = array.array("d", [1.0, 2.0])
+
+
+@impure(x)
+def array_module(x):
+    arr.append(3.0)  # finds: mutation arr[...]
+    return x * arr[0]
+
+
+pushed = []
+push = pushed.append
+
+
+@impure(x)
+def bound_builtin_method(x):
+    push(1)  # finds: mutation push.__self__[...]
+    return x
+
+
+class Patched:
+    def forward(self, x):
+        return x
+
+
+@impure(x)
+def monkeypatch_a_class(x):
+    Patched.forward = lambda self, x: x * 2  # finds: mutation Patched.forward
+    return Patched().forward(x)
+
+
+@made(x)
+def set_member_object():
+    class Node:
+        def __init__(self):
+            self.n = 0
+
+    nodes = {Node()}
+
+    def f(x):
+        for node in nodes:
+            node.n += 1  # finds: mutation node.n
+        return x
+
+    return f
+
+
+@made(x)
+def dict_key_object():
+    class Node:
+        def __init__(self):
+            self.n = 0
+
+    nodes = {Node(): 1}
+
+    def f(x):
+        for node in nodes:
+            node.n += 1  # finds: mutation node.n
+        return x
+
+    return f
+
+
+@made(x)
+def named_mangled():
+    class M:
+        def __init__(self):
+            self.__n = 0
+
+        def __call__(self, x):
+            self.__n += 1  # finds: mutation self.__n
+            return x
+
+    return M()
+
+
+@made(x)
+def slots_mangled():
+    class M:
+        __slots__ = ("__n",)
+
+        def __init__(self):
+            self.__n = 0
+
+        def __call__(self, x):
+            self.__n += 1  # finds: mutation self.__n
+            return x
+
+    return M()
+
+
+@made(x)
+def dict_attr_replaced():
+    p = type("P", (), {})()
+    p.n = 1
+
+    def f(x):
+        p.__dict__ = {"n": 2}  # finds: mutation p.n
+        return x
+
+    return f
+
+
+thunks = []
+
+
+@impure(x)
+def leak_partial(x):
+    thunks.append(functools.partial(jnp.add, x))  # finds: leak thunks[...]
+    return x
+
+
+@made(x)
+def leak_bound_method():
+    class Rec:
+        def __init__(self, v):
+            self.v = v
+
+        def get(self):
+            return self.v
+
+    cbs = []
+
+    def f(x):
+        cbs.append(Rec(x).get)  # finds: leak cbs[...]
+        return x
+
+    return f
+
+
+@made(x)
+def leak_from_custom_vjp_fwd():
+    saved = {}
+
+    @jax.custom_vjp
+    def clip(v):
+        return v
+
+    def fwd(v):
+        saved["v"] = v  # finds: leak saved['v']
+        return v, None
+
+    clip.defvjp(fwd, lambda _, g: (g,))
+    return lambda x: jax.grad(lambda v: clip(v).sum())(x)
+
+
+@made(x)
+def leak_inner_jit_self():
+    class M:
+        def __init__(self):
+            self.h = None
+
+        def inner(self, v):
+            self.h = v + 1  # finds: leak self.h
+            return v
+
+        def __call__(self, x):
+            y = jax.jit(self.inner)(x)
+            return y + self.h
+
+    return M()
+
+
+MAY_RAISE.add("leak_inner_jit_self")
+
+
+@impure(x)
+def system_random(x):
+    return x * random.SystemRandom().random()  # finds: hidden input random.SystemRandom().random
+
+
+sysrand = random.SystemRandom()
+
+
+@impure(x)
+def system_random_instance(x):
+    return x * sysrand.random()  # finds: hidden input sysrand.random
+
+
+@impure(x)
+def path_exists(x):
+    if Path(
+        "/tmp/some_file_never"
+    ).exists():  # finds: hidden input Path('/tmp/some_file_never').exists
+        return x
+    return x + 1
+
+
+@impure(x)
+def environ_copy(x):
+    env = dict(os.environ)  # finds: hidden input os.environ
+    return x * len(env)
+
+
+@impure(x)
+def environ_items(x):
+    n = sum(1 for k in os.environ if k.startswith("JAX"))  # finds: hidden input os.environ
+    return x * n
+
+
+text_file = io.StringIO("1.0\n2.0\n")
+
+
+@impure(x)
+def stringio_readline(x):
+    return x * float(text_file.readline())  # finds: hidden input text_file.readline
+
+
+real_file = open(FILES / "scale.txt")  # noqa: SIM115
+
+
+@impure(x)
+def open_file_read(x):
+    return x * float(real_file.read())  # finds: hidden input real_file.read
+
+
+gen_default = (float(i) for i in range(10))
+
+
+@impure(x)
+def generator_default_argument(x, it=gen_default):
+    return x * next(it)  # finds: hidden input next(it)
+
+
+it_dict = {"train": iter([1.0, 2.0])}
+
+
+@impure(x)
+def iterator_in_a_dict(x):
+    return x * next(it_dict["train"])  # finds: hidden input next(it_dict['train'])
+
+
+it_list = [iter([1.0, 2.0])]
+
+
+@impure(x)
+def iterator_in_a_list(x):
+    return x * next(it_list[0])  # finds: hidden input next(it_list[0])
+
+
+def _sender():
+    total = 0.0
+    while True:
+        got = yield total
+        total += got or 1.0
+
+
+it_send = _sender()
+
+
+next(it_send)
+
+
+@impure(x)
+def generator_send(x):
+    return x * it_send.send(1.0)  # finds: hidden input it_send.send
+
+
+@impure(x)
+def warn(x):
+    warnings.warn("careful", stacklevel=2)  # finds: output warnings.warn
+    return x
+
+
+@impure(x)
+def traceback_print(x):
+    try:
+        x.reshape(7)
+    except TypeError:
+        traceback.print_exc()  # finds: output traceback.print_exc
+    return x
+
+
+@impure(x)
+def path_touch(x):
+    Path(
+        "/tmp/attack-never-touched"
+    ).touch()  # finds: output Path('/tmp/attack-never-touched').touch
+    return x
+
+
+@impure(x)
+def path_mkdir(x):
+    Path("/tmp/attack-never-made").mkdir()  # finds: output Path('/tmp/attack-never-made').mkdir
+    return x
+
+
+cached_calls = []
+
+
+@jax.jit
+def _jit_helper(v):
+    cached_calls.append(1)  # finds: mutation cached_calls[...]
+    return v * 2
+
+
+_jit_helper(x)
+
+
+@impure(x)
+def jit_helper_traced_before(x):
+    return _jit_helper(x)
+
+
+scan_calls = []
+
+
+def _scan_body(c, v):
+    scan_calls.append(1)  # finds: mutation scan_calls[...]
+    return c + v, c
+
+
+jax.lax.scan(_scan_body, jnp.float32(0), x)
+
+
+@impure(x)
+def scan_body_traced_before(x):
+    return jax.lax.scan(_scan_body, jnp.float32(0), x)
+
+
+@made(x)
+def jit_static_method_called():
+    class M:
+        def __init__(self):
+            self.n = 0
+
+        @functools.partial(jax.jit, static_argnums=0)
+        def f(self, x):
+            self.n += 1  # finds: mutation self.n
+            return x
+
+    m = M()
+    m.f(x)
+    m.n = 0
+    return m.f
+
+
+@made(x, 2)
+def static_number_needed_for_tile():
+    log_ = []
+
+    def f(x, n):
+        log_.append("f")  # finds: mutation log_[...]
+        return jnp.tile(x, n)
+
+    return f
+
+
+@made(3)
+def static_number_needed_for_zeros():
+    log_ = []
+
+    def f(n):
+        log_.append("f")  # finds: mutation log_[...]
+        return jnp.zeros(n)
+
+    return f
+
+
+@made(x, 2)
+def number_as_dict_key():
+    log_ = []
+
+    def f(x, n):
+        log_.append("f")  # finds: mutation log_[...]
+        return {1: jnp.sin, 2: jnp.cos}[n](x)
+
+    return f
+
+
+mixed_keys = []
+
+
+@impure(x)
+def dict_with_keys_that_cannot_be_sorted(x):
+    mixed_keys.append({"a": 1, 2: 3})  # finds: mutation mixed_keys[...]
+    return x

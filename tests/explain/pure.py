@@ -1423,6 +1423,21 @@ def vmap_of_a_vmap():
     return jax.vmap(jax.vmap(lambda value: value * 2))
 
 
+@pure(3)
+def number_as_a_size(n):
+    return jnp.zeros(n)
+
+
+@pure(x, (3, 1))
+def numbers_in_a_shape(x, shape):
+    return x.reshape(shape)
+
+
+@made(x, 3)
+def jitted_with_a_static_number():
+    return jax.jit(lambda value, n: jnp.tile(value, n), static_argnums=1)
+
+
 # ---- Optax
 
 weights = {"w": jnp.ones((3, 2)), "b": jnp.zeros(2)}
