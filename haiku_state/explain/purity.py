@@ -240,8 +240,10 @@ def _traced(
             gone.extend(leak for leak in watch.stored if not _is_live(leak[2]))
         outputs = [leaf for leaf in jax.tree.leaves(result) if _is_output(leaf)]
         dead = [leaf for leaf in outputs if not _is_live(leaf)]
-        watch.needs_exact |= bool(dead)
-        watch.events += _leaks([leak for leak in gone if any(leak[2] is leaf for leaf in dead)])
+        if dead:
+            watch.needs_exact = True
+            returned = [leak for leak in gone if any(leak[2] is leaf for leaf in dead)]
+            watch.events += _leaks(returned or gone[-1:])  # the last, if one is computed with it
         return [leaf for leaf in outputs if _is_live(leaf)]
 
     try:

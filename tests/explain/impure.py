@@ -3151,3 +3151,21 @@ mixed_keys = []
 def dict_with_keys_that_cannot_be_sorted(x):
     mixed_keys.append({"a": 1, 2: 3})  # finds: mutation mixed_keys[...]
     return x
+
+
+@made(x)
+def leak_from_grad_computed_with():
+    def call(x):
+        acts = None
+
+        def loss(v):
+            nonlocal acts
+            acts = jnp.tanh(v)  # finds: leak acts
+            return acts.sum()
+
+        return jax.grad(loss)(x) + acts
+
+    return call
+
+
+MAY_RAISE.add("leak_from_grad_computed_with")
