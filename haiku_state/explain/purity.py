@@ -144,9 +144,9 @@ def explain_retrace(
     Example:
       >>> import jax
       >>> import jax.numpy as jnp
-      >>> import haiku_state as hs
+      >>> from haiku_state.explain import explain_retrace
       >>> double = jax.jit(lambda x: 2 * x)
-      >>> report = hs.explain_retrace(double, [jnp.ones(3)], [jnp.ones(4)])
+      >>> report = explain_retrace(double, [jnp.ones(3)], [jnp.ones(4)])
       >>> [(finding.name, finding.before, finding.after) for finding in report.findings]
       [('x', 'float32[3]', 'float32[4]')]
 
@@ -238,6 +238,9 @@ def _traced(
                 result = _callable(function, reach, watch)(*given, **named)
         finally:
             gone.extend(leak for leak in watch.stored if not _is_live(leak[2]))
+        if isinstance(result, (types.GeneratorType, types.CoroutineType)):
+            result.close()
+            watch.is_lazy = True
         outputs = [leaf for leaf in jax.tree.leaves(result) if _is_output(leaf)]
         dead = [leaf for leaf in outputs if not _is_live(leaf)]
         if dead:
@@ -491,6 +494,8 @@ def _unseen(run: _Run) -> Iterator[Sentence]:
     if run.stopped is not None:
         stopped = _("what follows line {line}: going on would change something outside")
         yield Sentence(stopped, line=run.stopped.line)
+    if run.watch.is_lazy:
+        yield Sentence(_("the body of a generator or a coroutine: a call does not run it"))
     if run.is_static:
         yield Sentence(_("numbers as arguments: the function needs their values"))
 

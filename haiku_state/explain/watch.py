@@ -145,6 +145,7 @@ class Watch:
         self.visited: dict[Place, int] = {}
         """The lines of the user's code, numbered in the order of their first run."""
         self.needs_exact = False
+        self.is_lazy = False
         self._is_asking = False
         self.changed = set(changed)
         """The large things that are not what they were, by ``id``."""

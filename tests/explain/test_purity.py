@@ -34,6 +34,7 @@ def seen(report):
 # ---- The two tables
 
 
+@pytest.mark.filterwarnings("default:careful")  # a case warns; as an error it would end the trace
 @pytest.mark.parametrize("case", impure.CASES, ids=lambda case: case[0])
 def test_an_impure_function_is_explained(case, standard_promotion):
     name, function, args, kwargs = case
@@ -419,3 +420,16 @@ def test_an_object_with_two_names_is_no_note_of_what_is_found():
     report = hs.explain(f, x)
     assert [finding.name for finding in report.findings] == ["self.n"]
     assert report.notes == ()
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_body_that_no_call_runs_is_told():
+    def numbers(x):
+        print("never")
+        yield x
+
+    async def later(x):
+        print("never")
+
+    for function in (numbers, later):
+        assert "the body of a generator" in str(hs.explain(function, x))
