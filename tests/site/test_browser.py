@@ -180,3 +180,18 @@ def test_answers_and_checks_are_folded_and_open_without_scripts(open_page, fold,
     assert not folded.locator(content).first.is_visible()
     folded.locator("summary").click()
     assert folded.locator(content).first.is_visible()
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "is impure"), ("zh_CN", "是非纯的")])
+def test_what_the_package_draws_belongs_to_the_page(open_page, language, shown):
+    page = open_page(url(language, "haiku/see_inside.html"), color_scheme="dark")
+    slabs = ".cell_output .text_html:has(.hs-flow, .hs-report, .hs-history)"
+    colors = page.eval_on_selector_all(slabs, "all => all.map(e => getComputedStyle(e).background)")
+    assert len(colors) >= 4
+    assert all("rgba(0, 0, 0, 0)" in color for color in colors)
+    assert shown in page.locator(".hs-report:visible").inner_text()
+    assert page.locator(".hs-flow svg:visible").count() >= 3
+    slider = page.locator(".hs-history input[type=range]:visible")
+    before = page.locator(".hs-history").inner_text()
+    slider.press("ArrowLeft")
+    assert page.locator(".hs-history").inner_text() != before
