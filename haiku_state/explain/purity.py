@@ -106,13 +106,13 @@ def assert_pure(
     methods: Sequence[str | tuple[Any, ...]] | None = None,
     **kwargs: Any,
 ) -> None:
-    """Raise an error if `explain` finds anything, for tests.
+    """Raise an error if :func:`.explain` finds anything, for tests.
 
     Args:
-      function: as for `explain`.
-      *args: as for `explain`.
-      methods: as for `explain`.
-      **kwargs: as for `explain`.
+      function: as for :func:`.explain`.
+      *args: as for :func:`.explain`.
+      methods: as for :func:`.explain`.
+      **kwargs: as for :func:`.explain`.
 
     Raises:
       AssertionError: with the report; also if the function cannot be traced at all.

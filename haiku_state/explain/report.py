@@ -131,6 +131,7 @@ EFFECTS = {
 
 IMPURE = _("`{function}` is impure: {count} findings")
 IMPURE_ONCE = _("`{function}` is impure: 1 finding")
+EFFECTS_ONLY = _("`{function}` has effects on references, and no defect: {count}")
 PURE = _("No impurity was found in `{function}`.")
 NOTES = _("Notes: this call changes none of these values, but a later change is not seen.")
 OTHER_NOTES = _("Notes")
@@ -349,6 +350,8 @@ def _blocks(report: Report) -> list[list[_Row]]:
 def _headline(report: Report) -> str:
     count = len(report.findings)
     text = PURE if not count else IMPURE_ONCE if count == 1 else IMPURE
+    if count and all(finding.kind == "reference" for finding in report.findings):
+        text = EFFECTS_ONLY
     return translated(text).format(function=report.function, count=count)
 
 
