@@ -2983,6 +2983,7 @@ def stringio_readline(x):
 
 
 real_file = open(FILES / "scale.txt")  # noqa: SIM115
+atexit.register(real_file.close)
 
 
 @impure(x)
