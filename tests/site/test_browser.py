@@ -102,10 +102,21 @@ def test_a_page_from_disk(open_page, language, page):
     opened.emulate_media(color_scheme="dark")
     opened.wait_for_function("document.documentElement.dataset.theme === 'dark'")
     assert_fits(opened, 360, "dark")
+    assert opened.evaluate(CUT) == []
     assert opened.complaints == []
     assert [r for r in opened.requests if not r.startswith(("file:", "data:", "blob:"))] == []
     formulas = opened.locator(".math").count()
     assert opened.locator("mjx-container").count() >= formulas
+
+
+CUT = """() => {
+    const text = '.bd-article :is(h1, h2, h3, p, li, dt, dd, code), .prev-next-area p';
+    const scrolls = 'pre, table, mjx-container, .cell_output, .sd-tab-set, details:not([open])';
+    return [...document.querySelectorAll(text)]
+        .filter(e => !e.closest(scrolls))
+        .filter(e => [...e.getClientRects()].some(box => box.right > innerWidth + 1))
+        .map(e => e.textContent.trim().slice(0, 60));
+}"""  # what leaves a phone's page, where nothing scrolls
 
 
 def assert_fits(page, width, scheme):
