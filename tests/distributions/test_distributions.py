@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "haiku_state"
 CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
-EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench"}
+EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench", "explain"}
 OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
 IN_SDIST = {
     "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
@@ -102,12 +102,20 @@ def test_nothing_of_the_extras_is_installed(empty_environment, tmp_path):
 @pytest.mark.parametrize(("readme", "language"), [("README.md", "en"), ("README.zh-CN.md", "zh")])
 def test_the_examples_run_in_another_folder(readme, language, empty_environment, tmp_path):
     text = (ROOT / readme).read_text(encoding="utf-8")
-    count, error = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    count, error, impure = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     ran = run(empty_environment, "-c", count, folder=tmp_path)
     assert ran.stdout.split() == ["1", "2", "3"], ran.stderr
     [shown] = re.findall(r"```text\n(.*?)```", text, re.DOTALL)
     ran = run(empty_environment, "-c", error, folder=tmp_path, language=language)
     assert ran.stdout == shown, ran.stderr
+    ran = run(empty_environment, "-c", impure, folder=tmp_path, language="en")
+    assert "leak: losses[...]" in ran.stdout, ran.stderr
+
+
+def test_a_history_has_its_style_and_its_script(empty_environment, tmp_path):
+    program = "import haiku_state as hs; h = hs.History(); h.record({'a': 1.0}); h.save('h.html')"
+    ran = run(empty_environment, "-c", program, folder=tmp_path)
+    assert "<script" in (tmp_path / "h.html").read_text(encoding="utf-8"), ran.stderr
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
