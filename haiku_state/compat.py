@@ -191,6 +191,19 @@ def jit_codes() -> list[Any]:
     return [function.__code__ for function in functions]
 
 
+def static_arguments(function: Any) -> tuple[Any, ...]:
+    """Return what ``jax.jit`` was told is static.
+
+    Args:
+      function: a jitted function, or any other.
+
+    Returns:
+      The positions and the names of the parameters together; none where JAX does not tell.
+    """
+    info = getattr(function, "_jit_info", None)
+    return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
+
+
 def place_of(equation: Any) -> tuple[str, int] | None:
     """Return the file and the line that an equation of a jaxpr was traced from.
 

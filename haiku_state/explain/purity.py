@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state import compat
+from haiku_state.errors.describe import describe
 from haiku_state.errors.language import deferred as _
 from haiku_state.explain.reach import Reach, library_of_module
 from haiku_state.explain.report import Finding, Report, Sentence
@@ -288,12 +289,9 @@ def _static_leaves(function: Any, args: Any, kwargs: Any) -> set[int]:
 
 def _static_names(function: Any) -> set[str]:
     """The parameters that `jax.jit` was told are static; JAX 0.5 and older do not tell."""
-    info = getattr(function, "_jit_info", None)
-    if info is None:
-        return set()
     names = _parameters(getattr(function, "__func__", function))  # with the `self` of a method
-    positions = [index for index in info.static_argnums if -len(names) <= index < len(names)]
-    return {*info.static_argnames, *(names[index] for index in positions)}
+    named = dict(enumerate(names)) | dict(enumerate(names, -len(names)))
+    return {named.get(static, static) for static in compat.static_arguments(function)}
 
 
 def _parameters(function: Any) -> list[str]:
@@ -381,7 +379,7 @@ def _shown(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, jax.core.Tracer):
-        return f"a tracer {value.aval.str_short()}"
+        return f"a tracer {describe(value)}"
     if isinstance(value, (list, tuple)) and len(value) <= 4:
         text = f"[{', '.join(map(_shown, value))}]"
     else:
@@ -457,11 +455,7 @@ def _is_before(read: Finding, change: Finding, visited: dict[Place, int]) -> boo
 
 
 def _kinds(values: list[Any]) -> str:
-    if len(values) == 1:
-        with contextlib.suppress(TypeError, ValueError):  # what JAX does not take
-            return str(_abstract(values[0]).str_short())
-        return type(values[0]).__name__
-    return f"×{len(values)}"
+    return describe(values[0]) if len(values) == 1 else f"×{len(values)}"
 
 
 def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
@@ -528,14 +522,10 @@ def _differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
             return
         for form in ("shape", "dtype", "weak_type"):
             if getattr(before, form) != getattr(after, form):
-                yield form.replace("_", " "), _type(before), _type(after)
+                yield form.replace("_", " "), describe(before), describe(after)
                 return
     elif type(one) is not type(other) or one != other:
         yield (
             "structure",
             *(value[0] if isinstance(value, tuple) else value for value in (one, other)),
         )
-
-
-def _type(aval: Any) -> str:
-    return str(aval.str_short()) + (" (weak)" if aval.weak_type else "")

@@ -120,7 +120,7 @@ HAIKU_VERSIONS = {"cond", "fori_loop", "map", "scan", "switch", "vmap", "while_l
 CODE = ("explicit", "haiku", "outside")
 CONTAINERS = ("array", "container", "default", "dict key")
 ADDING = ("add", "append", "appendleft", "extend")
-ARRAY = re.compile(r"(?:a tracer )?(bool|(?:u?int|b?float|complex)\d+)\[([\d, ]*)\]$")
+ARRAY = re.compile(r"(?:a tracer )?(?:weak )?(bool|(?:u?int|b?float|complex)\d+)\[([\d, ]*)\]$")
 NEUTRAL = {"loc": ("0", "0.0"), "scale": ("1", "1.0"), "size": ("None",)}
 DTYPES = {bool: "jnp.bool_", int: "jnp.int32", float: "jnp.float32"}
 

@@ -2955,9 +2955,7 @@ def system_random_instance(x):
 
 @impure(x)
 def path_exists(x):
-    if Path(
-        "/tmp/some_file_never"
-    ).exists():  # finds: hidden input Path('/tmp/some_file_never').exists
+    if Path("some_file_never").exists():  # finds: hidden input Path('some_file_never').exists
         return x
     return x + 1
 
@@ -3051,14 +3049,14 @@ def traceback_print(x):
 @impure(x)
 def path_touch(x):
     Path(
-        "/tmp/attack-never-touched"
-    ).touch()  # finds: output Path('/tmp/attack-never-touched').touch
+        "haiku_state-never-touched"
+    ).touch()  # finds: output Path('haiku_state-never-touched').touch
     return x
 
 
 @impure(x)
 def path_mkdir(x):
-    Path("/tmp/attack-never-made").mkdir()  # finds: output Path('/tmp/attack-never-made').mkdir
+    Path("haiku_state-never-made").mkdir()  # finds: output Path('haiku_state-never-made').mkdir
     return x
 
 

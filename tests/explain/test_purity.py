@@ -267,7 +267,7 @@ def test_assert_pure_raises_for_a_function_that_cannot_be_traced():
     [
         ([x], [jnp.ones(4)], ("shape", "float32[3]", "float32[4]")),
         ([x], [jnp.arange(3)], ("dtype", "float32[3]", "int32[3]")),
-        ([1.0], [jnp.float32(1)], ("weak type", "float32[] (weak)", "float32[]")),
+        ([1.0], [jnp.float32(1)], ("weak type", "weak float32[]", "float32[]")),
         ([x, "sum"], [x, "mean"], ("static value", "'sum'", "'mean'")),
     ],
     ids=["shape", "dtype", "weak type", "static value"],
