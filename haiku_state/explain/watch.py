@@ -185,6 +185,15 @@ class Watch:
         kind = _Sink if isinstance(value, io.IOBase) else _Stream
         return kind(self, name, value)
 
+    def _stand_in(self, value: Any, names: dict[int, str]) -> Any:
+        """What takes the place of a stream, or of a tuple that holds one; else the value itself."""
+        if id(value) in names:
+            return self.stream(names[id(value)], value)
+        if isinstance(value, tuple) and any(id(item) in names for item in items_of(value)):
+            items = [self._stand_in(item, names) for item in items_of(value)]
+            return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
+        return value
+
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         """Have the interpreter report what happens inside, and put everything back."""
@@ -555,11 +564,14 @@ class Watch:
             saved: Any = holder.saved
             if isinstance(holder, Names) or isinstance(holder.value, (list, dict)):
                 items = saved.items() if isinstance(saved, dict) else enumerate(saved)
-                found = [key for key, value in items if id(value) in names]
-                for key in found:
-                    value = saved[key]
-                    originals.append((saved, key, value))
-                    saved[key] = self.stream(names[id(value)], value)
+                found = {
+                    key: stand_in
+                    for key, value in list(items)
+                    if (stand_in := self._stand_in(value, names)) is not value
+                }
+                for key, stand_in in found.items():
+                    originals.append((saved, key, saved[key]))
+                    saved[key] = stand_in
                 if found:
                     holder.restore()
         try:

@@ -245,3 +245,13 @@ def test_a_method_with_a_static_self():
     assert names(explain(model.forward, x)) == ["self.calls"]
     report = explain_retrace(model.forward, [x], [jnp.ones(4)])
     assert names(report) == ["value"]
+
+
+def test_an_iterator_in_a_tuple_is_not_advanced():
+    pair = iter([1.0, 2.0]), "label"
+
+    def call(value):
+        return value * next(pair[0])
+
+    assert names(explain(call, x)) == ["next(pair[0])"]
+    assert next(pair[0]) == 1.0
