@@ -1,8 +1,8 @@
 """State in JAX, told through Haiku: impure-looking modules, pure pairs, update steps.
 
 The names below come in the order of the lessons. The rest is in the rooms: ``hs.recipes``,
-``hs.storage``, ``hs.processes``, ``hs.errors``. The name of the room ``explain`` is taken by its
-function: import its other names from ``haiku_state.explain``.
+``hs.storage``, ``hs.processes``, ``hs.exercises``, ``hs.errors``. The name of the room ``explain``
+is taken by its function: import its other names from ``haiku_state.explain``.
 """
 
 import pathlib as _pathlib
@@ -64,5 +64,6 @@ from haiku_state import errors as errors
 from haiku_state import recipes as recipes
 from haiku_state import storage as storage
 from haiku_state import processes as processes
+from haiku_state import exercises as exercises
 
 __version__ = "0.1.0"

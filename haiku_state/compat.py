@@ -115,6 +115,16 @@ def has_explicit_axes(mesh: Any) -> bool:
     return "Explicit" in str(getattr(mesh, "axis_types", None))
 
 
+def has_set_mesh() -> bool:
+    """Return whether ``jax.set_mesh`` exists, with which explicit axes are used."""
+    return hasattr(jax, "set_mesh")
+
+
+def has_new_ref() -> bool:
+    """Return whether ``jax.new_ref`` exists, which makes a mutable cell."""
+    return hasattr(jax, "new_ref")
+
+
 def has_started() -> bool:
     """Return whether JAX has already looked for its devices or for other processes.
 

@@ -17,14 +17,21 @@ SOURCES = {
 # each room may import itself and those before it; what has no number is below all of them
 ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes", "explain")
 BELOW = {"typing", "compat", "errors"}
-BESIDE = {"data": BELOW, "commands": {*BELOW, "commands"}}
+BESIDE = {
+    "data": BELOW,
+    "exercises": {*BELOW, "exercises"},
+    "commands": {*BELOW, "exercises", "commands"},
+}
+USERS = ("commands", "exercises")
+"""They use the package as anyone does, by its public names."""
 MODULES_MAY = {"haiku", "jax", "numpy"}
-OPTAX = ("update/", "recipes/", "commands/")
+OPTAX = ("update/", "recipes/", "commands/", "exercises/tasks/")
 DEVICES = (
     "update/", "processes/", "compat.py",
     "recipes/accumulation.py",  # it is a scan over microbatches
     "storage/checkpoint.py", "storage/leaves.py",  # arrays are saved and restored where they are
     "commands/doctor/probe.py",  # it lists what JAX finds
+    "exercises/tasks/", "exercises/sandbox/child.py",  # they do what a learner does
 )  # fmt: skip
 DEVICE_NAMES = {
     "jit", "pmap", "shard_map", "scan", "sharding", "Mesh", "make_mesh", "NamedSharding",
@@ -100,7 +107,7 @@ def other_rooms(name, tree):
     else:
         allowed = BESIDE[room]
     for module, taken in imports(tree):
-        if module == "haiku_state" and room != "commands" and taken not in allowed:
+        if module == "haiku_state" and room not in USERS and taken not in allowed:
             yield f"{taken} of the whole package"
         elif module.startswith("haiku_state.") and module.split(".")[1] not in allowed:
             yield module
@@ -145,7 +152,7 @@ def violations(name, source):
             yield "a module prints"
     if name.startswith("commands/doctor/"):
         yield from (f"the doctor needs {other}" for other in foreign_to_the_doctor(name, tree))
-    if name.startswith("commands/"):
+    if name.startswith(("commands/", "exercises/")):
         yield from (f"{other} is not a public name" for other in private_names(tree))
     if not name.startswith(OPTAX) and "optax" in modules:
         yield "imports optax"
@@ -180,6 +187,8 @@ PLANTED = [
     ("commands/train/loop.py", "hs.recipes.secret(1)", "hs.recipes.secret is not a public name"),
     ("commands/train/loop.py", "from haiku_state import replicas", "haiku_state.replicas is not"),
     ("commands/main.py", "from haiku_state.commands.train import _x", "_x is not a public name"),
+    ("exercises/judge.py", "from haiku_state.update import jit_update", "haiku_state.update"),
+    ("exercises/tasks/sync.py", "import haiku_state as hs\nhs.replicas.x", "hs.replicas.x is not"),
     ("commands/doctor/report.py", "import rich", "the doctor needs rich"),
     ("commands/doctor/report.py", "def f():\n    import jax", "the doctor needs jax"),
     ("commands/doctor/trial.py", "from haiku_state.typing import State", "needs haiku_state.typ"),

@@ -28,6 +28,7 @@ extensions = [
     "compatibility",
     "course",
     "drawings",
+    "exercise_cards",
     "figures",
     "folds",
     "languages",
@@ -86,7 +87,7 @@ html_theme_options = {
     "logo": {"text": "haiku_state"},
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button", "language-switcher"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
@@ -97,7 +98,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "exercises/index": []}
 
 
 def show_public_bases(app, name, obj, options, bases):

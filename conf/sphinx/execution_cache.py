@@ -17,6 +17,9 @@ DATA = HERE.parents[1] / "docs/reference"
 LIBRARIES = ("jax", "jaxlib", "dm-haiku", "optax", "flax", "equinox", "orbax-checkpoint")
 LIBRARIES += ("numpy", "scikit-learn", "matplotlib", "ipython")
 
+UNUSED = {"__pycache__", "exercises"}
+"""Folders that no cell uses."""
+
 
 def fingerprint(package: Path, versions: dict[str, str], data: Path) -> str:
     """Hash a package's source files, the versions of its dependencies, and a folder's JSON."""
@@ -29,7 +32,8 @@ def fingerprint(package: Path, versions: dict[str, str], data: Path) -> str:
 def files_hash(folder: Path, pattern: str) -> str:
     """Hash the names and the contents of all files of a kind."""
     digest = hashlib.sha256()
-    for file in sorted(file for file in folder.rglob(pattern) if "__pycache__" not in file.parts):
+    files = (file for file in folder.rglob(pattern) if not {*file.parts} & UNUSED)
+    for file in sorted(files):
         digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

@@ -64,9 +64,11 @@ def differences(msgid: str, msgstr: str, is_rst: bool) -> Iterator[str]:
         yield f"missing: {piece}"
     for piece in (translated - pieces).elements():
         yield f"not in the original: {piece}"
-    paragraph = "paragraph" if is_rst else "p"  # Sphinx leaves out, silently, whatever is not one
-    if translation.blocks != [paragraph]:
-        yield f"blocks {' '.join(translation.blocks)} instead of {paragraph}"
+    # Sphinx leaves out, silently, whatever is not a paragraph; a text of the package may have two
+    paragraph = "paragraph" if is_rst else "p"
+    paragraphs = [paragraph] * (1 + msgid.count("\n\n"))
+    if translation.blocks != paragraphs:
+        yield f"blocks {' '.join(translation.blocks)} instead of {' '.join(paragraphs)}"
 
 
 def reordered(msgid: str, msgstr: str, is_rst: bool) -> set[str]:

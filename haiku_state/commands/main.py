@@ -1,4 +1,4 @@
-"""The command line: ``haiku-state train …``, ``haiku-state explain …``, ``haiku-state doctor``.
+"""The command line: ``haiku-state exercises …``, ``train …``, ``explain …`` and ``doctor``.
 
 ``python -m haiku_state`` is the same.
 """
@@ -16,6 +16,7 @@ from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.versions import matched_versions
+from haiku_state.exercises.sandbox.process import prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,9 +26,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
       arguments: the words after ``haiku-state``; those of this process by default.
 
     Returns:
-      0; 1 from ``doctor`` if something would fail, and from the command ``explain`` if a function
-      is impure or raises an error; for what the function :func:`explain` explains, the code that
-      it returns. A bad argument raises ``SystemExit`` with code 2, after one line on stderr.
+      0; 1 from ``doctor`` if something would fail, from the command ``explain`` if a function is
+      impure or raises an error, and from ``exercises check`` if the answer does not pass; for what
+      the function :func:`explain` explains, the code that it returns. A bad argument raises
+      ``SystemExit`` with code 2, after one line on stderr.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese
@@ -47,8 +49,11 @@ def _run(words: Sequence[str]) -> int:
     commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
     if words[:1] != ["doctor"]:  # the doctor runs where nothing of this can be imported
         with matched_versions():
+            from haiku_state.commands.exercises import command as exercises
             from haiku_state.commands.explain import command as purity
             from haiku_state.commands.train import command as train
+        about = translated(exercises.HELP)
+        exercises.add_arguments(commands.add_parser("exercises", help=about, description=about))
         about = translated(train.HELP)
         train.add_arguments(commands.add_parser("train", help=about, description=about))
         about = translated(purity.HELP)
@@ -60,7 +65,13 @@ def _run(words: Sequence[str]) -> int:
 
 
 def take_over() -> None:
-    """Let :func:`explain` end this process also where :func:`main` does not run yet: in imports."""
+    """Do what has to come before the imports.
+
+    :func:`explain` ends this process from now on, and the process in which an exercise is checked
+    starts to import while this one does.
+    """
+    if sys.argv[1:3] in (["exercises", "check"], ["exercises", "watch"]):
+        prepare()
     sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
     # JAX has callbacks of the garbage collector; Python ignores a KeyboardInterrupt in such a one
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -3,6 +3,7 @@
 from haiku_state.errors.base import ArgumentError as ArgumentError
 from haiku_state.errors.base import HaikuStateError as HaikuStateError
 from haiku_state.errors.base import as_lines as as_lines
+from haiku_state.errors.exercises import ExerciseError as ExerciseError
 from haiku_state.errors.functionalize import AttributeKindError as AttributeKindError
 from haiku_state.errors.functionalize import SharedAttributeError as SharedAttributeError
 from haiku_state.errors.functionalize import StaticAttributeError as StaticAttributeError

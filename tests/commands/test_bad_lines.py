@@ -13,7 +13,9 @@ def assert_ends(row, run, folder):
     assert output == ""
     if row.says:
         [line] = errors.replace(bad_lines.LONG, "nnn").splitlines()
-        assert re.match(rf"haiku_state( train| explain| doctor)?: error: .*{row.says}", line)
+        assert re.match(
+            rf"haiku_state( train| explain| doctor| exercises( \w+)?)?: error: .*{row.says}", line
+        )
     else:
         assert errors == ""
     assert [path for path in sorted(folder.rglob("*")) if "said" not in path.parts] == before

@@ -106,6 +106,10 @@ ERRORS = {
         ValueError,
         {"saved": "a", "wanted": "b", "differences": "\n    - c", "wrong": "f", "right": "g"},
     ),
+    errors.ExerciseError: (
+        ValueError,
+        {"problem": "there is no exercise a", "wrong": "a", "right": "b", "why": "list shows all"},
+    ),
     errors.MissingExtraError: (ImportError, {"library": "scikit-learn", "extra": "data"}),
     errors.AttributeKindError: (TypeError, {"path": "self.log", "kind": "file"}),
     errors.SharedAttributeError: (ValueError, {"first": "self.a", "second": "self.b"}),

@@ -18,6 +18,9 @@ def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
     assert fingerprint(tmp_path, versions, data) != first
     (data / "measured.json").unlink()
     assert fingerprint(tmp_path, versions, data) == first
+    (tmp_path / "exercises").mkdir()
+    (tmp_path / "exercises/counter.py").write_text("no page runs it")
+    assert fingerprint(tmp_path, versions, data) == first
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert fingerprint(tmp_path, versions, data) != first
 

@@ -1,0 +1,248 @@
+"""The ``exercises`` command: its subcommands, and what each prints."""
+
+import argparse
+import functools
+from collections.abc import Callable
+from pathlib import Path
+
+from haiku_state import exercises
+from haiku_state.commands.parser import OneLineParser
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import reader_language, reading, translated, wrapped
+from haiku_state.exercises import tasks
+from haiku_state.exercises.exercise import Exercise
+from haiku_state.exercises.folder import DEFAULT, Folder
+from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
+from haiku_state.exercises.result import COLUMNS, Result
+
+HELP = _("practise: small programs to write, checked for what they do and for purity")
+LANGUAGES = ("en", "zh_CN")
+COMMAND = "python -m haiku_state exercises"
+
+STARTED = _("{file} is ready. Read it, change it, and check it:")
+CONTINUED = _("{file} is there already, as you left it. Check it:")
+NEXT = _("Next: {command}")
+ALL_PASSED = _("All exercises are passed.")
+STUCK = _("If you are stuck: {command}")
+HINT = _("Hint {number} of {count}: {text}")
+NO_SOLUTION = _("the solution of {name} is shown once it has passed, or after its last hint")
+KEPT = _("What you wrote is now {file}.")
+PASSED_COUNT = _("{passed} of {count} passed")
+WATCHING = _("Waiting for a file in {folder} to be saved; Ctrl-C ends this.")
+WRITTEN = _("{count} files were written to {folder}.")
+GRADED = _("{count} answers were checked; the table is {file}.")
+ABOUT = _("{title} ({kind}, {minutes} min)")
+
+
+def add_arguments(parser: OneLineParser) -> None:
+    """Tell the parser the subcommands, and what runs each."""
+    title = translated(_("commands"))
+    commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
+
+    def add(name: str, run: Callable[..., int], text: str, *arguments: str) -> OneLineParser:
+        about = translated(text)
+        command: OneLineParser = commands.add_parser(name, help=about, description=about)
+        command.add_option(
+            "--lang", choices=LANGUAGES, text=_("language of the texts and of new files")
+        )
+        if "name" in arguments:
+            group = command.add_argument_group(translated(_("arguments")))
+            text = translated(_("which exercise; the one that you worked on last by default"))
+            group.add_argument("name", metavar="NAME", nargs="?", help=text)
+        if "dir" in arguments:
+            text = _("the folder with your answers; this folder, or {folder} in it, by default")
+            text = translated(text).format(folder=DEFAULT)
+            command.add_option("--dir", type=Path, metavar="DIR", text=text)
+        command.set_defaults(run=functools.partial(_run, run, command))
+        return command
+
+    add("list", _list, _("list all exercises"), "dir")
+    start = add("start", _start, _("make the file of an exercise, or go on with it"))
+    group = start.add_argument_group(translated(_("arguments")))
+    text = translated(_("which exercise; the first one that has not passed by default"))
+    group.add_argument("name", metavar="NAME", nargs="?", help=text)
+    text = translated(_("the folder to make it in; {folder} by default")).format(folder=DEFAULT)
+    group.add_argument("dir", metavar="DIR", nargs="?", type=Path, help=text)
+    add("check", _check, _("check your answer"), "name", "dir")
+    add("hint", _hint, _("show one more hint"), "name", "dir")
+    add("solution", _solution, _("show a solution"), "name", "dir")
+    add("reset", _reset, _("begin again, and keep what you wrote as another file"), "name", "dir")
+    add("progress", _progress, _("show what has passed"), "dir")
+    add("watch", _watch, _("check each answer whenever it is saved"), "dir")
+    export = add("export", _export, _("write all exercises, for a class"))
+    group = export.add_argument_group(translated(_("arguments")))
+    group.add_argument("dir", metavar="DIR", type=Path, help=translated(_("the folder to write")))
+    export.add_option(
+        "--format", choices=("notebook", "folder"), default="notebook",
+        text=_("notebooks, one for each part, or Python files"),
+    )  # fmt: skip
+    export.add_option("--solutions", action="store_true", text=_("with the solutions"))
+    graded = add("grade", _grade, _("check the answers of many learners, and write a table"))
+    group = graded.add_argument_group(translated(_("arguments")))
+    text = translated(_("holds a folder for each learner, with files or notebooks"))
+    group.add_argument("folder", metavar="FOLDER", type=Path, help=text)
+    graded.add_option(
+        "--out", type=Path, metavar="FILE", default=Path("grades.csv"), text=_("the table to write")
+    )
+
+
+def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.Namespace) -> int:
+    folder = Folder.find(options.dir) if "dir" in options and command is not _export else None
+    if folder and not folder.exists and command not in (_list, _start):
+        raise folder.none_started()
+    language = options.lang or (folder and folder.language) or reader_language()
+    with reading(str(language)):
+        return command(parser, options, folder)
+
+
+def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    width = max(map(len, tasks.ORDER))
+    for title, names in tasks.PARTS:
+        print(f"{translated(title)}")
+        for name in names:
+            exercise = tasks.load(name)
+            mark = "✓" if folder.passed(name) else " "
+            print(f"  {mark} {name:{width}}  {_about(exercise)}")
+    return 0
+
+
+def _start(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    _check_folder(parser, folder.path)
+    name = options.name or folder.next()
+    if name is None:
+        print(translated(ALL_PASSED))
+        return 0
+    _begin(folder, tasks.known(name), options.lang)
+    return 0
+
+
+def _begin(folder: Folder, name: str, language: str | None = None) -> None:
+    is_new = folder.start(name, language)
+    exercise = tasks.load(name)
+    print(_about(exercise))
+    print()
+    _print(translated(exercise.statement))
+    print()
+    _print(translated(STARTED if is_new else CONTINUED).format(file=folder.file_of(name)))
+    print(f"  {COMMAND} check {name}")
+
+
+def _about(exercise: Exercise) -> str:
+    kind = translated(KINDS[exercise.kind])
+    return translated(ABOUT).format(
+        title=translated(exercise.title), kind=kind, minutes=exercise.minutes
+    )
+
+
+def _check(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    name = _chosen(parser, options, folder)
+    result = exercises.check(name, folder.read(name), str(folder.file_of(name)))
+    _tell(folder, name, result)
+    return 0 if result.passed else 1
+
+
+def _tell(folder: Folder, name: str, result: Result) -> None:
+    folder.note_check(name, result.passed)
+    print(result)
+    print()
+    following = folder.next()
+    if result.passed and following is None:
+        print(translated(ALL_PASSED))
+    elif result.passed:
+        print(translated(NEXT).format(command=f"{COMMAND} start {following}"))
+    else:
+        print(translated(STUCK).format(command=f"{COMMAND} hint {name}"))
+
+
+def _chosen(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> str:
+    name = options.name or folder.current
+    if name is None:
+        parser.error("which exercise? the command `list` shows them")
+    return tasks.known(name)
+
+
+def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    name = _chosen(parser, options, folder)
+    hints = tasks.load(name).hints
+    number = min(folder.hints(name) + 1, len(hints))
+    folder.note_hint(name)
+    text = translated(hints[number - 1])
+    _print(translated(HINT).format(number=number, count=len(hints), text=text))
+    return 0
+
+
+def _solution(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    name = _chosen(parser, options, folder)
+    if not folder.passed(name) and folder.hints(name) < len(tasks.load(name).hints):
+        parser.error(translated(NO_SOLUTION).format(name=name))
+    print(exercises.solution(name), end="")
+    return 0
+
+
+def _reset(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    name = _chosen(parser, options, folder)
+    kept = folder.reset(name)
+    if kept:
+        _print(translated(KEPT).format(file=kept))
+    _print(translated(STARTED).format(file=folder.file_of(name)))
+    print(f"  {COMMAND} check {name}")
+    return 0
+
+
+def _progress(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    for title, names in tasks.PARTS:
+        passed = sum(map(folder.passed, names))
+        count = translated(PASSED_COUNT).format(passed=passed, count=len(names))
+        print(f"{translated(title)}: {count}")
+        started = [name for name in names if folder.file_of(name).exists()]
+        for name in started:
+            mark = "✓" if folder.passed(name) else " "
+            print(f"  {mark} {name}")
+    following = folder.next()
+    if following:
+        print("\n" + translated(NEXT).format(command=f"{COMMAND} start {following}"))
+    return 0
+
+
+def _watch(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    from haiku_state.commands.exercises.watch import watch
+
+    waiting = translated(WATCHING).format(folder=folder.path.absolute())
+    watch(folder, waiting, functools.partial(_tell, folder), functools.partial(_begin, folder))
+    return 0
+
+
+def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
+    _check_folder(parser, options.dir)
+    write = write_notebooks if options.format == "notebook" else write_folder
+    if options.dir.exists() and any(options.dir.iterdir()):
+        parser.error(f"{options.dir} is not empty, and nothing in it is overwritten")
+    files = write(options.dir, reader_language(), options.solutions)
+    print(translated(WRITTEN).format(count=len(files), folder=options.dir))
+    return 0
+
+
+def _grade(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
+    from haiku_state.exercises.grade import grade
+
+    if not options.folder.is_dir():
+        parser.error(f"{options.folder} is not a folder")
+    if not options.out.parent.is_dir():
+        parser.error(f"{options.out.parent} is not a folder")
+    if options.out.exists():
+        parser.error(f"{options.out} exists; choose another file with --out")
+    count = grade(options.folder, options.out)
+    print(translated(GRADED).format(count=count, file=options.out))
+    return 0
+
+
+def _check_folder(parser: OneLineParser, path: Path) -> None:
+    """End the command where a folder cannot be made."""
+    existing = next((each for each in (path, *path.parents) if each.exists()), path)
+    if not existing.is_dir():
+        parser.error(f"{path} is not a folder")
+
+
+def _print(text: str) -> None:
+    for paragraph in text.split("\n"):
+        print(wrapped(paragraph, COLUMNS - 1))

@@ -1,0 +1,29 @@
+"""Errors of the exercises: not of an answer, but of the folder and the commands."""
+
+from haiku_state.errors.base import HaikuStateError
+from haiku_state.errors.language import deferred as _
+
+
+class ExerciseError(HaikuStateError, ValueError):
+    """An exercise, or the folder of a learner, is not there or cannot be used.
+
+    Args:
+      values: ``problem``, ``wrong``, ``right`` and ``why``.
+
+    Example:
+      >>> from haiku_state import exercises
+      >>> exercises.stub("conter")
+      Traceback (most recent call last):
+        ...
+      haiku_state.errors.exercises.ExerciseError: there is no exercise conter.
+        wrong: conter
+        right: counter
+        why:   the command `exercises list` shows all names
+        more:  en/exercises/index.html
+    """
+
+    TEXT_WHAT = _("{problem}.")
+    TEXT_WRONG = "{wrong}"
+    TEXT_RIGHT = "{right}"
+    TEXT_WHY = "{why}"
+    MORE = "exercises/index"

@@ -1,0 +1,101 @@
+"""Practised: exercises whose checks ask whether a program is right, and whether it is pure.
+
+What is imported here is imported late, because the command line starts the process of the learner
+before anything else.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from haiku_state.exercises.result import Result
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all exercises, in the order in which they are worked.
+
+    Example:
+      >>> from haiku_state import exercises
+      >>> exercises.names()[:2]
+      ('predict_trace', 'no_assignment')
+    """
+    from haiku_state.exercises.tasks import ORDER
+
+    return ORDER
+
+
+def stub(name: str) -> str:
+    """Return what a learner starts with, with its comments in the reader's language.
+
+    Args:
+      name: which exercise.
+
+    Raises:
+      ExerciseError: if there is no such exercise.
+
+    Example:
+      >>> from haiku_state import exercises
+      >>> print(exercises.stub("counter").splitlines()[4])
+      def count(state, increment):
+    """
+    from haiku_state.exercises.source import stub_of
+    from haiku_state.exercises.tasks import source_of
+
+    return stub_of(source_of(name))
+
+
+def solution(name: str) -> str:
+    """Return an answer that passes.
+
+    Args:
+      name: which exercise.
+
+    Raises:
+      ExerciseError: if there is no such exercise.
+
+    Example:
+      >>> from haiku_state import exercises
+      >>> "return increment, state + increment" in exercises.solution("counter")
+      True
+    """
+    from haiku_state.exercises.source import solution_of
+    from haiku_state.exercises.tasks import source_of
+
+    return solution_of(source_of(name))
+
+
+def check(name: str, source: str, file: str = "") -> "Result":
+    """Check an answer in a process of its own, on inputs that nobody knows before.
+
+    Args:
+      name: which exercise.
+      source: the answer, as Python code.
+      file: the file that it is from, for the messages.
+
+    Returns:
+      The result, also if the answer does not end, crashes or cannot be parsed. ``print`` shows it.
+
+    Raises:
+      ExerciseError: if there is no such exercise.
+
+    Example:
+      >>> from haiku_state import exercises
+      >>> exercises.check("counter", exercises.solution("counter")).passed
+      True
+    """
+    from pathlib import Path
+
+    from haiku_state.exercises.judge import judge
+    from haiku_state.exercises.tasks import load
+
+    return judge(load(name), source, Path(file or f"{name}.py").absolute())
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Let a cell be checked: ``%load_ext haiku_state.exercises``, then ``%%exercise NAME``.
+
+    Args:
+      shell: the shell of IPython.
+    """
+    from haiku_state.exercises.notebook import exercise_magic
+
+    shell.register_magic_function(exercise_magic(shell), "cell", "exercise")

@@ -1,0 +1,191 @@
+"""The folder of a learner: the files that were started, and ``progress.json``."""
+
+import contextlib
+import datetime
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from haiku_state.errors import ExerciseError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+from haiku_state.exercises import stub, tasks
+
+PROGRESS = "progress.json"
+DEFAULT = "haiku_exercises"
+
+NONE_STARTED = _("no exercise was started in {path}")
+DAMAGED = _("{path} is not what this command has written")
+WHY_PROGRESS = _("it says which exercises are passed; move it away, and checks record them anew")
+WHY_STARTED = _("the command looks for progress.json in this folder and in haiku_exercises")
+NOT_FOUND = _("{path} does not exist")
+WHY_NOT_FOUND = _("the file is made by start, and is checked where it was made")
+
+
+class Folder:
+    """A folder with exercises.
+
+    Args:
+      path: where it is; it is made when the first exercise is started.
+
+    Raises:
+      ExerciseError: if its record cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._data: dict[str, Any] = {"current": None, "language": None, "exercises": {}}
+        file = path / PROGRESS
+        if not file.exists():
+            return
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+            entries = data["exercises"]
+            well_formed = all(isinstance(entry, dict) for entry in entries.values())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            well_formed = False
+        if not well_formed:
+            raise ExerciseError(
+                problem=translated(DAMAGED).format(path=file),
+                wrong=f"python -m haiku_state exercises progress  # {PROGRESS}",
+                right=f"mv {PROGRESS} {PROGRESS}.old",
+                why=WHY_PROGRESS,
+            )
+        self._data |= data
+
+    @classmethod
+    def find(cls, given: Path | None = None) -> "Folder":
+        """Return the folder that was given; else this one, if it has a record, or the usual one."""
+        here = Path() if Path(PROGRESS).exists() else Path(DEFAULT)
+        return cls(given or here)
+
+    @property
+    def exists(self) -> bool:
+        """Whether an exercise was started here."""
+        return (self.path / PROGRESS).exists()
+
+    def none_started(self) -> ExerciseError:
+        """Return the error for what needs an exercise that was started."""
+        return ExerciseError(
+            problem=translated(NONE_STARTED).format(path=self.path),
+            wrong="python -m haiku_state exercises check",
+            right="python -m haiku_state exercises start",
+            why=WHY_STARTED,
+        )
+
+    @property
+    def current(self) -> str | None:
+        """The exercise that was worked on last."""
+        return self._data["current"]
+
+    @property
+    def language(self) -> str | None:
+        """The language that was chosen, as ``--lang`` has it."""
+        return self._data["language"]
+
+    def file_of(self, name: str) -> Path:
+        """Return the file of the learner."""
+        return self.path / f"{name}.py"
+
+    def passed(self, name: str) -> bool:
+        """Return whether the exercise has passed once."""
+        return bool(self._entry(name).get("passed"))
+
+    def hints(self, name: str) -> int:
+        """Return how many hints were shown."""
+        return int(self._entry(name).get("hints", 0))
+
+    def next(self) -> str | None:
+        """Return the first exercise that has not passed; None if all have."""
+        return next((name for name in tasks.ORDER if not self.passed(name)), None)
+
+    def start(self, name: str, language: str | None = None) -> bool:
+        """Make the file of an exercise, unless there is one, and work on it from now on.
+
+        Returns:
+          Whether the file is new.
+        """
+        text = stub(name)
+        self.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with self.file_of(name).open("x", encoding="utf-8") as file:
+                file.write(text)
+            is_new = True
+        except FileExistsError:
+            is_new = False
+        self._data["language"] = language or self.language
+        self._data["current"] = name
+        self._note(name)
+        return is_new
+
+    def reset(self, name: str) -> Path | None:
+        """Make the file anew, and keep the old one under another name.
+
+        Returns:
+          The file that holds what was there; None if nothing was.
+        """
+        file, kept = self.file_of(name), None
+        if file.exists():
+            numbers = range(1, len(list(self.path.iterdir())) + 2)
+            kept = next(
+                path
+                for path in (file.with_name(f"{name}.old{number}.py") for number in numbers)
+                if not path.exists()
+            )
+            file.rename(kept)
+        self.start(name)
+        return kept
+
+    def read(self, name: str) -> str:
+        """Return the answer of the learner.
+
+        Raises:
+          ExerciseError: if there is none.
+        """
+        try:
+            return self.file_of(name).read_bytes().decode("utf-8", errors="surrogateescape")
+        except FileNotFoundError:
+            raise ExerciseError(
+                problem=translated(NOT_FOUND).format(path=self.file_of(name)),
+                wrong=f"python -m haiku_state exercises check {name}",
+                right=f"python -m haiku_state exercises start {name}",
+                why=WHY_NOT_FOUND,
+            ) from None
+
+    def note_check(self, name: str, passed: bool) -> None:
+        """Record that an answer was checked."""
+        self._data["current"] = name
+        entry = self._note(name, checks=int(self._entry(name).get("checks", 0)) + 1)
+        if passed and not entry.get("passed"):
+            self._note(name, passed=_today())
+
+    def note_hint(self, name: str) -> None:
+        """Record that one more hint was shown."""
+        self._note(name, hints=self.hints(name) + 1)
+
+    def _entry(self, name: str) -> dict[str, Any]:
+        entry: dict[str, Any] = self._data["exercises"].get(name, {})
+        return entry
+
+    def _note(self, name: str, **values: Any) -> dict[str, Any]:
+        entry = {"started": _today()} | self._entry(name) | values
+        self._data["exercises"][name] = entry
+        self._save()
+        return entry
+
+    def _save(self) -> None:
+        """Write the record; it is the old one or the new one, and never half of one."""
+        text = json.dumps(self._data, indent=2, ensure_ascii=False) + "\n"
+        file = self.path / PROGRESS
+        other = file.with_name(f"{PROGRESS}.{os.getpid()}")
+        try:
+            other.write_text(text, encoding="utf-8")
+            other.replace(file)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                other.unlink()
+
+
+def _today() -> str:
+    return datetime.date.today().isoformat()

@@ -1,0 +1,63 @@
+"""Checks the answers of many learners, and writes a table."""
+
+import csv
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from haiku_state.exercises import check, tasks
+from haiku_state.exercises.notebook import answers_in
+
+COLUMNS = ("learner", "exercise", "passed", "idea", "line", "problem")
+
+
+def grade(folder: Path, table: Path) -> int:
+    """Check each answer in each folder of a learner, and write a CSV table.
+
+    Args:
+      folder: holds a folder for each learner, with answers as ``NAME.py`` or in notebooks.
+      table: the file to write, which must not exist yet.
+
+    Returns:
+      How many answers were checked. A learner without any has an empty row, and a notebook that
+      cannot be read a row of its own.
+    """
+    learners = sorted(path for path in folder.iterdir() if path.is_dir())
+    with (
+        ThreadPoolExecutor(os.cpu_count()) as pool,
+        table.open("x", newline="", encoding="utf-8") as stream,
+    ):
+        writer = csv.writer(stream)
+        writer.writerow(COLUMNS)
+        found = [(learner.name, *answer) for learner in learners for answer in _answers(learner)]
+        rows = pool.map(lambda one: _row(*one), found)
+        writer.writerows(rows)
+    return sum(bool(name) for _learner, name, _source in found)
+
+
+def _row(learner: str, name: str, source: str | Exception) -> tuple[object, ...]:
+    if not name:
+        return learner, "", "", "", "", ""
+    if isinstance(source, Exception):
+        return learner, name, False, "", "", f"{type(source).__name__}: {source}".splitlines()[0]
+    result = check(name, source)
+    failure = result.failure
+    if failure is None:
+        return learner, name, True, "", "", ""
+    idea = failure.idea.name if failure.idea else ""
+    return learner, name, False, idea, failure.line or "", failure.problem
+
+
+def _answers(folder: Path) -> list[tuple[str, str | Exception]]:
+    """Return the name and the text of each answer of a learner, in the order of the course."""
+    found: dict[str, str | Exception] = {}
+    damaged: list[tuple[str, str | Exception]] = []
+    for file in sorted(folder.glob("*.ipynb")):
+        try:
+            found |= answers_in(file)
+        except Exception as error:  # of whatever kind: it is somebody's file
+            damaged.append((file.name, error))
+    for file in sorted(folder.glob("*.py")):  # a file counts more than a cell
+        found[file.stem] = file.read_bytes().decode("utf-8", errors="surrogateescape")
+    answers = [(name, found[name]) for name in tasks.ORDER if name in found]
+    return answers + damaged or [("", "")]

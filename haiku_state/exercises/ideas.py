@@ -1,0 +1,109 @@
+"""The ideas that more than one exercise teaches."""
+
+from haiku_state.errors.language import deferred as _
+from haiku_state.exercises.exercise import Idea
+
+MUTATION = Idea(
+    "mutation",
+    _(
+        "jit runs this line only while it traces, so what it changes is changed once and not in "
+        "every call. What a function changes has to leave it as a result."
+    ),
+    "state/stateful_computations#why-it-stopped-counting",
+)
+HIDDEN_INPUT = Idea(
+    "hidden input",
+    _(
+        "The value is read while jit traces, and is a constant from then on. What a result depends "
+        "on has to come in as an argument."
+    ),
+    "pure/thinking_in_jax#what-jit-sees",
+)
+OUTPUT = Idea(
+    "output",
+    _("A print runs while jit traces, and never again. What a caller needs is a result."),
+    "pure/thinking_in_jax#what-jit-sees",
+)
+LEAK = Idea(
+    "leak",
+    _("A tracer has no value after its trace. It may leave a function only as its result."),
+    "haiku/jax_inside_haiku#a-leaked-tracer-fails-at-its-next-use",
+)
+FROZEN_VALUE = Idea(
+    "frozen value",
+    _("What a function reads from outside is a constant of the compiled program."),
+    "pure/thinking_in_jax#what-jit-sees",
+)
+REFERENCE = Idea(
+    "reference",
+    _("A ref is changed in place. Here, the state is to be an argument and a result."),
+    "state/stateful_computations#the-other-way-a-ref",
+)
+CHANGED_ARGUMENT = Idea(
+    "changed argument",
+    _(
+        "The caller's own state was changed. A pure function does not touch its arguments, and "
+        "returns a new state."
+    ),
+    "state/stateful_computations#state-in-state-out",
+)
+NOT_REPEATABLE = Idea(
+    "not repeatable",
+    _(
+        "The same arguments gave two different results, so something beside the arguments has an "
+        "influence."
+    ),
+    "state/stateful_computations#state-in-state-out",
+)
+JIT_DIFFERS = Idea(
+    "jit differs",
+    _(
+        "Compiled, the function does something else: jit records the operations on arrays, and "
+        "nothing of what Python does besides."
+    ),
+    "pure/thinking_in_jax#what-jit-sees",
+)
+RETRACED = Idea(
+    "retraced",
+    _(
+        "The function was traced again although only the values changed: something made each value "
+        "a part of the program."
+    ),
+    "update/jitted_update#how-often-does-it-compile",
+)
+NOT_TRACEABLE = Idea(
+    "not traceable",
+    _(
+        "It cannot be traced: a traced argument has a shape and a dtype, but no value that Python "
+        "could use."
+    ),
+    "pure/thinking_in_jax#an-if-on-an-argument",
+)
+VMAP_DIFFERS = Idea(
+    "vmap differs",
+    _("Vectorized, it does something else: each row must depend on its own inputs alone."),
+    "pure/transformations#vmap-many-at-once",
+)
+KEY_REUSED = Idea(
+    "key reused",
+    _("A key that is used twice gives the same numbers twice: split it, and use each part once."),
+    "haiku/randomness#same-key-same-mask",
+)
+STRUCTURE = Idea(
+    "structure",
+    _("The tree of the result is a different one: a state keeps its structure from step to step."),
+    "state/pytrees#what-is-a-leaf-and-what-is-not",
+)
+DTYPE = Idea(
+    "dtype",
+    _(
+        "The numbers are right, and their type is another: a state that changes its dtype or its "
+        "weak type is traced again, and does not fit into a scan."
+    ),
+    "update/jitted_update#python-numbers-and-weak-types",
+)
+
+BY_FINDING = {
+    idea.name: idea for idea in (MUTATION, HIDDEN_INPUT, OUTPUT, LEAK, FROZEN_VALUE, REFERENCE)
+}
+"""The idea behind each kind of finding of :func:`.explain`."""

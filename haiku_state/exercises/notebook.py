@@ -1,0 +1,157 @@
+"""Exercises in notebooks: the magic that checks a cell, and notebooks made of exercises."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from haiku_state import exercises
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import reader_language, reading, translated
+from haiku_state.exercises import tasks
+from haiku_state.exercises.exercise import Exercise
+from haiku_state.exercises.result import address
+
+MAGIC = "%%exercise"
+
+INTRODUCTION = _(
+    "Run the next cell first. Each exercise is a cell that begins with `%%exercise`: change it "
+    "and run it, and its answer is checked. A cell that passes is run in this notebook as well, "
+    "so that you can use what it defines."
+)
+HINT = _("Hint {number}")
+SOLUTION = _("A solution")
+MINUTES = _("about {minutes} minutes")
+LESSON = _("Lesson: {address}")
+KINDS = {
+    "predict": _("predict"),
+    "repair": _("repair"),
+    "write": _("write"),
+    "port": _("port"),
+    "quiz": _("quiz"),
+    "capstone": _("capstone"),
+}
+
+
+def exercise_magic(shell: Any) -> Callable[[str, str], None]:
+    """Return the magic ``%%exercise NAME`` for a shell of IPython."""
+
+    def exercise(line: str, cell: str) -> None:
+        """Check the cell as the answer to an exercise, and run it here if it passes."""
+        result = exercises.check(line.strip(), cell)
+        print(result)
+        if result.passed:
+            shell.run_cell(cell)
+
+    return exercise
+
+
+def write_notebooks(folder: Path, language: str, with_solutions: bool) -> list[Path]:
+    """Write one notebook for each part of the course.
+
+    Args:
+      folder: where to; it is made.
+      language: ``"en"`` or ``"zh_CN"``.
+      with_solutions: whether a solution stands below each exercise, folded.
+
+    Returns:
+      The files.
+    """
+    import nbformat
+
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    with reading(language):
+        for number, (title, names) in enumerate(tasks.PARTS, 1):
+            cells = list(_cells(title, names, with_solutions))
+            notebook = nbformat.v4.new_notebook(cells=cells)
+            notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+            notebook.metadata.language_info = {"name": "python"}
+            for count, cell in enumerate(cells):
+                cell.id = f"{number}-{count}"  # the same notebook from one export to the next
+            file = folder / f"exercises_{number}.ipynb"
+            with file.open("x", encoding="utf-8") as stream:
+                nbformat.write(notebook, stream)
+            files.append(file)
+    return files
+
+
+def _cells(title: str, names: tuple[str, ...], with_solutions: bool) -> Iterator[Any]:
+    from nbformat.v4 import new_code_cell, new_markdown_cell
+
+    yield new_markdown_cell(f"# {translated(title)}\n\n{translated(INTRODUCTION)}")
+    language = reader_language()
+    yield new_code_cell(f"%env HAIKU_STATE_LANG={language}\n%load_ext haiku_state.exercises")
+    for name in names:
+        yield new_markdown_cell(described(tasks.load(name), level=2))
+        yield new_code_cell(f"{MAGIC} {name}\n{exercises.stub(name)}".rstrip("\n"))
+        yield new_markdown_cell("\n\n".join(_folded(name, with_solutions)))
+
+
+def _folded(name: str, with_solutions: bool) -> Iterator[str]:
+    for number, hint in enumerate(tasks.load(name).hints, 1):
+        yield _fold(translated(HINT).format(number=number), translated(hint))
+    if with_solutions:
+        yield _fold(translated(SOLUTION), f"```python\n{exercises.solution(name)}```")
+
+
+def _fold(title: str, text: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{text}\n\n</details>"
+
+
+def described(exercise: Exercise, level: int) -> str:
+    """Return title, kind, minutes, statement and lesson of an exercise, as Markdown."""
+    about = translated(MINUTES).format(minutes=exercise.minutes)
+    return "\n\n".join(
+        [
+            f"{'#' * level} {translated(exercise.title)}",
+            f"*{exercise.name}* · {translated(KINDS[exercise.kind])} · {about}",
+            translated(exercise.statement),
+            translated(LESSON).format(address=address(exercise.lesson)),
+        ]
+    )
+
+
+def write_folder(folder: Path, language: str, with_solutions: bool) -> list[Path]:
+    """Write the stubs as files, and a README with the statements.
+
+    Args:
+      folder: where to; it is made.
+      language: ``"en"`` or ``"zh_CN"``.
+      with_solutions: whether the folder ``solutions`` is written as well.
+
+    Returns:
+      The files.
+    """
+    files: dict[Path, str] = {}
+    with reading(language):
+        chapters = []
+        for title, names in tasks.PARTS:
+            chapters.append(f"## {translated(title)}")
+            for name in names:
+                chapters.append(described(tasks.load(name), level=3))
+                files[folder / f"{name}.py"] = exercises.stub(name)
+                if with_solutions:
+                    files[folder / "solutions" / f"{name}.py"] = exercises.solution(name)
+        files[folder / "README.md"] = "\n\n".join(chapters) + "\n"
+    for file, text in files.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    return list(files)
+
+
+def answers_in(notebook: Path) -> dict[str, str]:
+    """Return the answers that a notebook holds, by the names of their exercises.
+
+    Raises:
+      ValueError: if it is no notebook.
+    """
+    import nbformat
+
+    cells = nbformat.read(notebook, as_version=4).cells
+    answers = {}
+    for cell in cells:
+        line, _newline, code = str(cell.source).partition("\n")
+        if cell.cell_type == "code" and line.startswith(MAGIC):
+            answers[line.removeprefix(MAGIC).strip()] = code
+    return answers

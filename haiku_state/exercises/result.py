@@ -1,0 +1,141 @@
+"""What came out of checking an answer, and how it is told."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from haiku_state.errors.base import SITE
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import reader_language, translated, wrapped
+from haiku_state.exercises.exercise import Exercise, Idea
+
+COLUMNS = 80
+PRINTED_LINES = 10
+
+PASSED = _("passed: {title}")
+FAILED = _("not yet: {title}")
+FACTS = {
+    "inputs": _("with:"),
+    "expected": _("expected:"),
+    "got": _("got:"),
+    "line": _("line {line}:"),
+}
+IDEA = _("The idea:")
+LESSON = _("Lesson: {address}")
+PRINTED = _("Your code printed:")
+NOTE = _("Your code also {what}.")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why an answer does not pass yet.
+
+    Args:
+      problem: what is wrong, in one sentence, in the reader's language.
+      idea: what the answer lacks; None where no idea of the course is behind it.
+      inputs: the hidden inputs of that call.
+      expected: what should have come out.
+      got: what came out.
+      line: the line of the answer that it concerns; None if that is not known.
+      code: that line itself.
+    """
+
+    problem: str
+    idea: Idea | None = None
+    inputs: tuple[str, ...] = ()
+    expected: tuple[str, ...] = ()
+    got: tuple[str, ...] = ()
+    line: int | None = None
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out of checking an answer. ``print`` shows it, in the reader's language.
+
+    Args:
+      exercise: which exercise.
+      checks: of each check whether it passed, in order; what comes after a failure is not known.
+      failure: what stands in the way; None if the answer passes.
+      printed: what the answer printed.
+      notes: what else it did, such as a file that it tried to write.
+      place: the file of the answer, as the learner calls it.
+
+    References:
+      :func:`haiku_state.exercises.check`, which makes it.
+    """
+
+    exercise: Exercise
+    checks: tuple[bool, ...]
+    failure: Failure | None = None
+    printed: str = ""
+    notes: tuple[str, ...] = ()
+    place: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer is right."""
+        return self.failure is None
+
+    def __str__(self) -> str:
+        return self.text()
+
+    __repr__ = __str__
+
+    def text(self) -> str:
+        """Return it as text for a terminal, in lines of 80 columns, code and values aside."""
+        lines = [
+            _line(PASSED if self.passed else FAILED, title=translated(self.exercise.title)),
+            "",
+        ]
+        for check, passed in zip(self.exercise.checks, self.checks, strict=False):
+            lines.append(_wrapped(f"{'✓' if passed else '✗'} {translated(check.title)}", "  "))
+        if self.failure:
+            lines += self._failure_lines(self.failure)
+        printed = self.printed.strip().splitlines()
+        if printed:
+            more = ["…"] if len(printed) > PRINTED_LINES else []
+            lines += ["", translated(PRINTED)]
+            lines += [f"  {line[:200]}" for line in printed[:PRINTED_LINES] + more]
+        lines += [_wrapped(note, "") for note in self.notes]
+        return "\n".join(lines)
+
+    def _failure_lines(self, failure: Failure) -> list[str]:
+        lines = [_wrapped(failure.problem, "    ")]
+        if failure.line:
+            where = _line(FACTS["line"], line=failure.line)
+            lines.append(f"    {self.place}, {where} {failure.code.strip()}".rstrip())
+        for name in ("inputs", "expected", "got"):
+            values = getattr(failure, name)
+            if values:
+                lines.append(f"    {translated(FACTS[name])}")
+                lines += [f"      {value}" for value in values]
+        if failure.idea:
+            lines += ["", translated(IDEA), _wrapped(translated(failure.idea.text), "  ")]
+            lesson = failure.idea.lesson or self.exercise.lesson
+            lines += [_line(LESSON, address=address(lesson))]
+        return lines
+
+    def to_json(self) -> str:
+        """Return it as JSON, with sorted keys."""
+        failure = self.failure
+        data: dict[str, Any] = {"exercise": self.exercise.name, "passed": self.passed}
+        if failure:
+            data["problem"] = failure.problem
+            data["idea"] = failure.idea.name if failure.idea else None
+            data["line"] = failure.line
+        return json.dumps(data, sort_keys=True, ensure_ascii=False)
+
+
+def address(lesson: str) -> str:
+    """Return the address of a lesson, given as ``page#anchor``, in the reader's language."""
+    page, _hash, anchor = lesson.partition("#")
+    return f"{SITE}{reader_language()}/{page}.html" + (f"#{anchor}" if anchor else "")
+
+
+def _line(template: str, **values: Any) -> str:
+    return translated(template).format(**values)
+
+
+def _wrapped(text: str, indent: str) -> str:
+    return wrapped(text, COLUMNS - 1, indent)

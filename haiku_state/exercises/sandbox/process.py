@@ -1,0 +1,173 @@
+"""The checker's side of a learner's process: it starts it, asks it, and ends it.
+
+Python's own fork server imports everything once, and each answer gets a fresh fork of it. Where
+there is none, each process imports for itself.
+"""
+
+import contextlib
+import importlib
+import json
+import multiprocessing
+import os
+import secrets
+import signal
+import sys
+import tempfile
+import threading
+import time
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
+CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
+CHILD = "haiku_state.exercises.sandbox.child"
+START_SECONDS = 60
+MANY_BYTES = 1 << 20
+
+_STARTING = threading.Lock()
+
+
+@dataclass
+class Ended:
+    """What came from a learner's process.
+
+    Args:
+      messages: what it told, in order.
+      how: how it ended: done, time, output, or died.
+      code: its exit code.
+      printed: what the learner's code has printed.
+    """
+
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    how: str = "died"
+    code: int | None = None
+    printed: str = ""
+
+
+def prepare() -> None:
+    """Let the imports begin now, in another process."""
+    if HAS_FORK_SERVER and multiprocessing.parent_process() is None:
+        from multiprocessing import forkserver
+
+        CONTEXT.set_forkserver_preload([CHILD])
+        forkserver.ensure_running()
+
+
+def run(job: dict[str, Any], question: dict[str, Any], work: Path) -> Ended:
+    """Give a new process its job, ask its question once the answer is loaded, and wait for the end.
+
+    Args:
+      job: ``module``, ``path``, ``source`` and ``seconds``.
+      question: ``checks``, ``seed`` and ``killed``.
+      work: the folder that it may write to.
+
+    Returns:
+      All that it told. Nothing of it is left: neither a process nor a folder.
+    """
+    prepare()
+    folder = tempfile.TemporaryDirectory(prefix="haiku_state_", ignore_cleanup_errors=True)
+    with folder as name, _Child(name) as child:
+        return child.run({**job, "work": str(work)}, question)
+
+
+def begin(channel: Connection, printed: Connection, folder: str) -> None:
+    """Do what a learner's process does; it is imported there, and not here."""
+    importlib.import_module(CHILD).main(channel, printed, folder)
+
+
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the main program, which Python would otherwise import in the new process as well."""
+    with _STARTING:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
+
+
+class _Child:
+    def __init__(self, folder: str) -> None:
+        self._channel, theirs = CONTEXT.Pipe()
+        self._stream, printed = CONTEXT.Pipe(duplex=False)
+        self._process = CONTEXT.Process(target=begin, args=(theirs, printed, folder))
+        with _without_main():
+            self._process.start()
+        theirs.close()
+        printed.close()
+        self._printed = bytearray()
+        self._too_much = False
+        self._reader = threading.Thread(target=self._read_printed, daemon=True)
+        self._reader.start()
+
+    def __enter__(self) -> "_Child":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._kill()
+        self._process.join()
+        self._reader.join()
+        self._channel.close()
+        self._process.close()
+
+    def run(self, job: dict[str, Any], question: dict[str, Any]) -> Ended:
+        ended, nonce = Ended(), secrets.token_hex(16)
+        self._next(time.monotonic() + START_SECONDS)  # it has imported everything
+        end = time.monotonic() + job["seconds"] + 2
+        self._ask(job)
+        loaded = self._next(end)
+        if loaded is not None and "error" in loaded:
+            ended.messages.append(loaded)
+            if loaded["error"] is None:
+                self._ask({**question, "nonce": nonce})
+                while (message := self._next(end)) is not None and message.get("nonce") == nonce:
+                    ended.messages.append(message)
+                    if message.get("done"):
+                        break
+            if ended.messages[-1].get("done") or loaded["error"] is not None:
+                ended.how = "done"
+        if ended.how == "died":  # it has closed its channel, and is about to end
+            self._process.join(2)
+            ended.code = self._process.exitcode
+            ended.how = "time" if time.monotonic() >= end - 2 else "died"
+        self._kill()
+        self._process.join()
+        self._reader.join(5)  # it reads to the end of what was printed
+        ended.how = "output" if self._too_much else ended.how
+        ended.printed = self._printed.decode(errors="replace")
+        return ended
+
+    def _ask(self, message: dict[str, Any]) -> None:
+        with contextlib.suppress(OSError):  # it has ended
+            self._channel.send_bytes(json.dumps(message).encode())
+
+    def _next(self, end: float) -> dict[str, Any] | None:
+        """Return its next message; None if it ends, if time is over, or if somebody else wrote."""
+        try:
+            if not self._channel.poll(max(end - time.monotonic(), 0)):
+                return None
+            message = json.loads(self._channel.recv_bytes())
+        except (EOFError, OSError, ValueError):
+            return None
+        return message if isinstance(message, dict) else None
+
+    def _read_printed(self) -> None:
+        with contextlib.suppress(OSError, EOFError), self._stream:
+            while data := os.read(self._stream.fileno(), 1 << 16):
+                if len(self._printed) < MANY_BYTES:
+                    self._printed += data
+                elif not self._too_much:
+                    self._too_much = True
+                    self._kill()
+
+    def _kill(self) -> None:
+        """End the process, and what it has started, which is in its group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError, AttributeError):
+            os.killpg(self._process.pid or 0, signal.SIGKILL)
+        with contextlib.suppress(ValueError):  # it was closed
+            self._process.kill()

@@ -1,0 +1,108 @@
+"""From the one file of an exercise to its stub and its solution.
+
+The file begins with what the learner gets, up to the line ``# The exercise``. In it, the lines
+between ``# <solution>`` and ``# </solution>`` are those of the solution, and a line that begins
+with ``#:`` is one of the stub. All other comments are shown to the learner, in the learner's
+language.
+"""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+
+from haiku_state.errors.language import translated, wrapped
+
+END = "# The exercise"
+COLUMNS = 79
+
+
+def stub_of(source: str) -> str:
+    """Return what the learner starts with."""
+    kept = []
+    inside = False
+    for line in _learner_part(source):
+        mark = line.strip()
+        if mark in ("# <solution>", "# </solution>"):
+            inside = mark == "# <solution>"
+        elif mark.startswith("#:"):
+            before, _mark, code = line.partition("#:")
+            kept.append(f"{before}{code.removeprefix(' ')}".rstrip())
+        elif not inside:
+            kept.append(line)
+    return _with_comments(kept)
+
+
+def solution_of(source: str) -> str:
+    """Return the answer that the file holds."""
+    marks = ("# <solution>", "# </solution>")
+    return _with_comments(
+        line
+        for line in _learner_part(source)
+        if line.strip() not in marks and not line.strip().startswith("#:")
+    )
+
+
+def comments(source: str) -> Iterator[tuple[int, str]]:
+    """Yield each comment that the learner sees, with the number of its first line in the file."""
+    start, _end = _bounds(source)
+    lines = _learner_part(source)
+    for number, line in enumerate(lines):
+        if _comment(line) and (not number or not _continues(lines[number - 1], line)):
+            yield start + number + 1, _paragraph(lines[number:])
+
+
+def _learner_part(source: str) -> list[str]:
+    start, end = _bounds(source)
+    return source.splitlines()[start:end]
+
+
+def _bounds(source: str) -> tuple[int, int]:
+    """Return where the part of the learner begins and ends; the docstring comes before it."""
+    lines = source.splitlines()
+    start, end = 0, lines.index(END)
+    if lines[0].startswith('"""'):
+        start = 1 if lines[0].count('"""') == 2 else lines.index('"""', 1) + 1
+    while not lines[start].strip():
+        start += 1
+    while not lines[end - 1].strip():
+        end -= 1
+    return start, end
+
+
+def _comment(line: str) -> str:
+    """Return the text of a comment that stands alone, unless it is a mark."""
+    match = re.fullmatch(r"\s*# (?!<)(.*\S)\s*", line)
+    return match[1] if match else ""
+
+
+def _continues(before: str, line: str) -> bool:
+    return bool(_comment(before)) and _indent(before) == _indent(line)
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip())]
+
+
+def _paragraph(lines: list[str]) -> str:
+    words = []
+    for number, line in enumerate(lines):
+        if not _comment(line) or (number and not _continues(lines[number - 1], line)):
+            break
+        words.append(_comment(line))
+    return " ".join(words)
+
+
+def _with_comments(
+    lines: "Iterator[str] | list[str]", show: Callable[[str], str] = translated
+) -> str:
+    """Put each comment into the reader's language."""
+    lines, shown = list(lines), []
+    for number, line in enumerate(lines):
+        if not _comment(line):
+            shown.append(line)
+        elif not number or not _continues(lines[number - 1], line):
+            text = show(_paragraph(lines[number:]))
+            lead = f"{_indent(line)}# "
+            broken = wrapped(text, COLUMNS - len(lead))
+            shown += textwrap.indent(broken, lead).splitlines()
+    return "\n".join(shown).strip("\n") + "\n"

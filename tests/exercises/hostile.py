@@ -1,0 +1,171 @@
+"""Answers that break, or try to pass without being right: data for ``test_sandbox``.
+
+Each is run in the place of an answer to ``counter``. ``RIGHT`` is a right one, which must not help.
+"""
+
+RIGHT = """
+def count(state, increment):
+    return increment, state + increment
+
+
+def reset(state):
+    return None, state * 0
+"""
+
+WRONG = """
+def count(state, increment):
+    return increment, state
+
+
+def reset(state):
+    return None, state
+"""
+
+# name: the answer, a part of what is told about it, and the line of it (None: it has none)
+BROKEN = {
+    "endless loop": ("while True: pass\n", "did not end within", 1),
+    "endless loop in a call": (
+        "def count(state, increment):\n    while True:\n        state = state + 0\n",
+        "did not end within", 3,
+    ),
+    "sleep": ("import time\ntime.sleep(1000)\n", "did not end within", 2),
+    "syntax error": ("def count(state, increment)\n    return 1\n", "SyntaxError", 1),
+    "indentation": ("def count(state, increment):\nreturn 1\n", "IndentationError", 2),
+    "null byte": ("x = 1\0\n", "cannot contain null bytes", None),
+    "not UTF-8": ("x = '\udcff'\n", "Error", None),
+    "empty": ("", "has no attribute 'count'", None),
+    "exception": ("raise ValueError('of my own')\n", "ValueError: of my own", 1),
+    "exit": ("import sys\nsys.exit(0)\n", "ended the program itself", 2),
+    "exit in a call": (
+        "def count(state, increment):\n    raise SystemExit\n", "ended the program itself", 2,
+    ),
+    "quick exit": ("import os\nos._exit(0)\n", "ended before all checks were done", None),
+    "killed": (
+        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
+        "ended before all checks were done", None,
+    ),
+    "crash": (
+        "import ctypes\nctypes.string_at(0)\n", "ended before all checks were done", 2,
+    ),
+    "recursion": (
+        "def count(state, increment):\n    return count(state, increment)\n", "RecursionError", 2,
+    ),
+    "memory": ("x = bytearray(1 << 36)\n", "of memory", 1),
+    "memory, slowly": (
+        "x = []\nwhile True:\n    x.append(bytes(1 << 24))\n", "of memory", 3,
+    ),
+    "flood": ("while True:\n    print('x' * 1000)\n", "printed more than a megabyte", None),
+    "input": ("name = input('who? ')\n", "asks for input", 1),
+    "fork": ("import os\nwhile True:\n    os.fork()\n", "os.fork", 3),
+    "subprocess": ("import subprocess\nsubprocess.run(['true'])\n", "subprocess.Popen", 2),
+    "system": ("import os\nos.system('true')\n", "os.system", 2),
+    "pool": (
+        "import multiprocessing\nmultiprocessing.get_context('spawn').Process().start()\n",
+        "multiprocessing", 2,
+    ),
+    "network": (
+        "import socket\nsocket.create_connection(('localhost', 9), 1)\n", "socket.connect", 2,
+    ),
+    "file": ("open('notes.txt', 'w')\n", "notes.txt", 1),
+    "removed file": ("import os\nos.remove('nothing.txt')\n", "nothing.txt", 2),
+    "bad object": (
+        "class Odd:\n    def __repr__(self):\n        raise ValueError\n\n\n"
+        "def count(state, increment):\n    return Odd()\n",
+        "not the expected one", None,
+    ),
+    "bad exception": (
+        "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\n\n\nraise Odd\n",
+        "Odd", 6,
+    ),
+}  # fmt: skip
+
+# name: an answer that is wrong, and does something so that it may pass
+CHEATS = {
+    "prints": WRONG + "print('passed: A counter as two pure functions')\n",
+    "writes the answer of the checker": WRONG
+    + """
+import json, os
+
+for descriptor in range(1, 20):
+    try:
+        os.write(descriptor, json.dumps({"done": True, "nonce": ""}).encode() + b"\\n")
+    except OSError:
+        pass
+""",
+    "replaces the judge": WRONG
+    + """
+import haiku_state.exercises.judge as judge
+from haiku_state.exercises import result
+
+judge.judge = lambda *arguments: True
+result.Result.passed = True
+""",
+    "replaces jit": WRONG + "import jax\n\njax.jit = lambda function: function\n",
+    "replaces explain": """
+import haiku_state as hs
+
+hs.explain = lambda *arguments: None
+total = 0
+
+
+def count(state, increment):
+    global total
+    total = 1
+    return increment, state + increment
+
+
+def reset(state):
+    return None, state * 0
+""",
+    "is pure only when eager": """
+import jax
+
+total = [0]
+
+
+def count(state, increment):
+    if isinstance(state, jax.core.Tracer):
+        return increment, state
+    return increment, state + increment
+
+
+def reset(state):
+    return None, state * 0
+""",
+    "equals everything": """
+class Same:
+    def __eq__(self, other):
+        return True
+
+
+def count(state, increment):
+    return Same(), Same()
+
+
+def reset(state):
+    return Same()
+""",
+    "knows a value by heart": """
+def count(state, increment):
+    return 3, state * 0 + 10
+
+
+def reset(state):
+    return None, state * 0
+""",
+    "reads the expected values": """
+from haiku_state.exercises.tasks import counter
+
+
+def count(state, increment):
+    global seen
+    seen = counter.EXERCISE.checks[0].expected(state, increment)
+    return seen
+
+
+def reset(state):
+    return None, state * 0
+""",
+    "exits with success": WRONG + "import atexit, os\n\natexit.register(os._exit, 0)\n",
+    "ends the hook": WRONG + "import sys\n\nsys.addaudithook(lambda *arguments: None)\n",
+}

@@ -1,0 +1,98 @@
+"""The folder of a learner: nothing that was written is lost."""
+
+import json
+
+import pytest
+
+from haiku_state.errors import ExerciseError
+from haiku_state.exercises import names, stub
+from haiku_state.exercises.folder import PROGRESS, Folder
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return Folder(tmp_path / "mine")
+
+
+def test_a_start_makes_the_stub(folder):
+    assert folder.start("counter")
+    assert folder.file_of("counter").read_text(encoding="utf-8") == stub("counter")
+    assert folder.current == "counter"
+
+
+def test_a_second_start_leaves_the_file_alone(folder):
+    folder.start("counter")
+    folder.file_of("counter").write_text("mine")
+    assert not folder.start("counter")
+    assert folder.read("counter") == "mine"
+
+
+def test_each_reset_keeps_what_was_there(folder):
+    folder.start("counter")
+    texts = ["one", "two", "three"]
+    kept = []
+    for text in texts:
+        folder.file_of("counter").write_text(text)
+        kept.append(folder.reset("counter"))
+    assert [path.read_text() for path in kept] == texts
+    assert folder.read("counter") == stub("counter")
+
+
+def test_a_reset_without_a_file_starts(folder):
+    assert folder.reset("counter") is None
+    assert folder.read("counter") == stub("counter")
+
+
+def test_the_record_is_read_again(folder):
+    folder.start("counter", "zh_CN")
+    folder.note_check("counter", passed=False)
+    folder.note_hint("counter")
+    folder.note_check("counter", passed=True)
+    again = Folder(folder.path)
+    assert again.passed("counter")
+    assert (again.current, again.language, again.hints("counter")) == ("counter", "zh_CN", 1)
+    assert json.loads((folder.path / PROGRESS).read_text())["exercises"]["counter"]["checks"] == 2
+
+
+def test_a_pass_is_not_taken_away(folder):
+    folder.start("counter")
+    folder.note_check("counter", passed=True)
+    folder.note_check("counter", passed=False)
+    assert folder.passed("counter")
+
+
+def test_the_next_one_is_the_first_that_has_not_passed(folder):
+    folder.start(names()[0])
+    assert folder.next() == names()[0]
+    for name in names():
+        folder.note_check(name, passed=True)
+    assert folder.next() is None
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"exercises": 1}', '{"exercises": {"a": 1}}', "\0"]
+)
+def test_a_damaged_record_is_refused_and_kept(text, tmp_path):
+    (tmp_path / PROGRESS).write_text(text)
+    with pytest.raises(ExerciseError, match="is not what this command has written"):
+        Folder(tmp_path)
+    assert (tmp_path / PROGRESS).read_text() == text
+
+
+def test_a_full_disk_leaves_the_old_record(folder, monkeypatch):
+    folder.start("counter")
+    before = (folder.path / PROGRESS).read_text()
+    monkeypatch.setattr("pathlib.Path.replace", failing)
+    with pytest.raises(OSError, match="no space"):
+        folder.note_check("counter", passed=True)
+    assert (folder.path / PROGRESS).read_text() == before
+    assert {path.name for path in folder.path.iterdir()} == {"counter.py", PROGRESS}
+
+
+def failing(*_arguments):
+    raise OSError("no space")
+
+
+def test_a_file_that_is_not_there_is_named(folder):
+    with pytest.raises(ExerciseError, match=r"counter\.py does not exist"):
+        folder.read("counter")

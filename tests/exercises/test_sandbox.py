@@ -1,0 +1,101 @@
+"""Whatever an answer does, it ends in a clear message, and the learner's files stay as they are."""
+
+import dataclasses
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hostile import BROKEN, CHEATS, RIGHT
+
+from haiku_state.exercises.judge import judge
+from haiku_state.exercises.tasks import load
+
+SECONDS = 5
+
+
+@pytest.fixture
+def checked(tmp_path):
+    """Checks an answer in a learner's folder, and asserts that the folder stays as it is."""
+
+    def check(text):
+        path = tmp_path / "counter.py"
+        path.write_bytes(text.encode(errors="surrogateescape"))
+        (tmp_path / "progress.json").write_text("{}")
+        before = contents(tmp_path)
+        exercise = dataclasses.replace(load("counter"), seconds=SECONDS)
+        result = judge(exercise, text, path)
+        assert contents(tmp_path) == before
+        return result
+
+    return check
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def test_a_right_answer_passes(checked):
+    assert checked(RIGHT).passed
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_answer_is_told_what_it_did(name, checked):
+    text, told, line = BROKEN[name]
+    start = time.monotonic()
+    result = checked(text)
+    assert time.monotonic() - start < 60
+    assert not result.passed
+    assert told in str(result), str(result)
+    assert result.failure.line == line, str(result)
+    assert "Traceback" not in str(result)
+
+
+@pytest.mark.parametrize("name", CHEATS)
+def test_a_wrong_answer_does_not_pass_by_other_means(name, checked):
+    result = checked(CHEATS[name])
+    assert not result.passed, str(result)
+
+
+def test_a_package_of_our_name_in_the_folder_is_not_taken(tmp_path, checked):
+    (tmp_path / "haiku_state").mkdir()
+    (tmp_path / "haiku_state/__init__.py").write_text("raise SystemExit(0)")
+    (tmp_path / "jax.py").write_text("raise SystemExit(0)")
+    text = RIGHT + "import jax\nimport haiku_state\n\nassert haiku_state.explain and jax.jit\n"
+    assert checked(text).passed
+
+
+def test_a_module_from_another_folder_is_told(tmp_path, tmp_path_factory, checked):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    (elsewhere / "far.py").write_text("x = 1\n")
+    (tmp_path / "near.py").write_text("x = 1\n")
+    near = checked(RIGHT + "import near\n")
+    assert near.passed
+    assert near.notes == ()
+    far = checked(RIGHT + f"import sys\n\nsys.path.insert(0, {str(elsewhere)!r})\nimport far\n")
+    assert str(elsewhere / "far.py") in str(far)
+
+
+def test_a_write_that_is_caught_is_still_told(checked):
+    text = RIGHT + "try:\n    open('notes.txt', 'w')\nexcept OSError:\n    pass\n"
+    result = checked(text)
+    assert result.passed
+    assert "notes.txt" in str(result)
+
+
+def test_what_it_prints_is_shown_and_nothing_else(checked):
+    result = checked(RIGHT + "import sys\n\nprint('one')\nprint('two', file=sys.stderr)\n")
+    assert result.printed.split() == ["one", "two"]
+
+
+def test_no_process_and_no_folder_is_left(tmp_path, checked, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    checked("import threading, time\nthreading.Thread(target=time.sleep, args=(100,)).start()\n")
+    assert not [path for path in tmp_path.glob("haiku_state_*")]
+
+
+def test_nothing_of_the_environment_is_changed(checked):
+    before = dict(os.environ)
+    checked("import os\nos.environ['JAX_PLATFORMS'] = 'nowhere'\n")
+    assert dict(os.environ) == before
+    assert Path.cwd().exists()

@@ -1,0 +1,115 @@
+"""One file yields stub and solution, in the learner's language."""
+
+import ast
+import io
+import tokenize
+from pathlib import Path
+
+import pytest
+
+from haiku_state.errors import ExerciseError
+from haiku_state.errors.language import reading, translated
+from haiku_state.exercises import check, names, solution, stub, tasks
+from haiku_state.exercises.source import comments, solution_of, stub_of
+
+FILE = '''"""For those who read the package."""
+
+# A long comment that is shown, and that goes
+# on in a second line.
+import jax
+
+
+def f(x):
+    # Above the code.
+    #: if x:
+    #:     return None
+    # <solution>
+    return x + 1  # beside the code
+    # </solution>
+
+
+# The exercise
+EXERCISE = None
+'''
+LESSONS = Path(__file__).parents[2] / "docs"
+
+each = pytest.mark.parametrize("name", names())
+
+
+def code(text):
+    """The tokens of a program, without its comments."""
+    skipped = (tokenize.COMMENT, tokenize.NL)
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return [(token.type, token.string) for token in tokens if token.type not in skipped]
+
+
+def test_the_stub_has_its_own_lines_and_not_those_of_the_solution():
+    assert stub_of(FILE) == (
+        "# A long comment that is shown, and that goes on in a second line.\n"
+        "import jax\n\n\ndef f(x):\n    # Above the code.\n    if x:\n        return None\n"
+    )
+
+
+def test_the_solution_has_its_own_lines_and_not_those_of_the_stub():
+    assert solution_of(FILE).endswith(
+        "    # Above the code.\n    return x + 1  # beside the code\n"
+    )
+    assert "None" not in solution_of(FILE)
+
+
+def test_a_comment_is_one_text_for_the_catalog():
+    texts = ["A long comment that is shown, and that goes on in a second line.", "Above the code."]
+    assert list(comments(FILE)) == [(3, texts[0]), (9, texts[1])]
+
+
+@each
+def test_both_languages_have_the_same_code(name):
+    for make in (stub, solution):
+        english = make(name)
+        with reading("zh_CN"):
+            chinese = make(name)
+        assert code(english) == code(chinese)
+        ast.parse(english)
+        assert max(map(len, english.splitlines())) <= 79
+
+
+@each
+def test_every_text_of_an_exercise_is_in_the_catalog(name):
+    exercise = tasks.load(name)
+    ideas = {mistake.idea for check in exercise.checks for mistake in check.mistakes}
+    ideas |= {check.idea for check in exercise.checks}
+    texts = [exercise.title, exercise.statement, *exercise.hints]
+    texts += [check.title for check in exercise.checks] + [idea.text for idea in ideas]
+    texts += [text for _line, text in comments(tasks.source_of(name))]
+    missing = [text for text in texts if translated(text, "zh_CN") == text]
+    assert missing == []
+
+
+@each
+def test_its_lessons_are_there(name):
+    exercise = tasks.load(name)
+    ideas = {mistake.idea for check in exercise.checks for mistake in check.mistakes}
+    ideas |= {check.idea for check in exercise.checks}
+    for lesson in {exercise.lesson, *(idea.lesson for idea in ideas if idea.lesson)}:
+        page, _hash, anchor = lesson.partition("#")
+        text = (LESSONS / f"{page}.md").read_text(encoding="utf-8")
+        assert not anchor or anchor in anchors(text), lesson
+
+
+def anchors(text):
+    """The anchors of the headings of a page, as MyST makes them."""
+    lines = [line.lstrip("#").strip() for line in text.splitlines() if line.startswith("#")]
+    letters = ("".join(c for c in line.lower() if c.isalnum() or c in " -_") for line in lines)
+    return {line.replace(" ", "-") for line in letters}
+
+
+def test_every_file_is_in_the_order():
+    files = {path.stem for path in Path(tasks.__file__).parent.glob("*.py")} - {"__init__"}
+    assert files == set(names())
+
+
+@pytest.mark.parametrize("call", [stub, solution, lambda name: check(name, "")])
+def test_an_unknown_name_is_refused_with_a_close_one(call):
+    with pytest.raises(ExerciseError, match="there is no exercise conter") as caught:
+        call("conter")
+    assert caught.value.values["right"] == "counter"
