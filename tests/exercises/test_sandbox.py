@@ -9,6 +9,7 @@ import pytest
 from hostile import BROKEN, CHEATS, RIGHT
 
 from haiku_state.exercises.judge import judge
+from haiku_state.exercises.sandbox.process import run
 from haiku_state.exercises.tasks import load
 
 SECONDS = 5
@@ -49,6 +50,18 @@ def test_a_broken_answer_is_told_what_it_did(name, checked):
     assert told in str(result), str(result)
     assert result.failure.line == line, str(result)
     assert "Traceback" not in str(result)
+
+
+def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path, monkeypatch):
+    (tmp_path / "slow_task.py").write_text(
+        "import time\ntime.sleep(4)\nfrom haiku_state.exercises.tasks.haiku_counter import EXERCISE\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    path, source = str(tmp_path / "endless.py"), "while True: pass\n"
+    job = {"module": "slow_task", "path": path, "source": source, "seconds": 1}
+    ended = run(job, {"checks": [], "seed": 0, "killed": False}, tmp_path)
+    assert ended.how == "time"
+    assert f'File "{path}", line 1 ' in ended.printed
 
 
 @pytest.mark.parametrize("name", CHEATS)

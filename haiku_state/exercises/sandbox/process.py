@@ -26,6 +26,7 @@ HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
 CHILD = "haiku_state.exercises.sandbox.child"
 START_SECONDS = 60
+MORE_SECONDS = 10  # for a process that no longer ends by itself
 MANY_BYTES = 1 << 20
 
 _STARTING = threading.Lock()
@@ -118,7 +119,7 @@ class _Child:
     def run(self, job: dict[str, Any], question: dict[str, Any]) -> Ended:
         ended, nonce = Ended(), secrets.token_hex(16)
         self._next(time.monotonic() + START_SECONDS)  # it has imported everything
-        end = time.monotonic() + job["seconds"] + 2
+        end = time.monotonic() + job["seconds"] + MORE_SECONDS
         self._ask(job)
         loaded = self._next(end)
         if loaded is not None and "error" in loaded:
@@ -134,7 +135,7 @@ class _Child:
         if ended.how == "died":  # it has closed its channel, and is about to end
             self._process.join(2)
             ended.code = self._process.exitcode
-            ended.how = "time" if time.monotonic() >= end - 2 else "died"
+            ended.how = "time" if time.monotonic() >= end - MORE_SECONDS else "died"
         self._kill()
         self._process.join()
         self._reader.join(5)  # it reads to the end of what was printed
