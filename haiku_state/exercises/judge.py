@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
@@ -43,6 +44,12 @@ PROBLEMS = {
     "jit": _("Under `jax.jit` the result is different."),
     "vmap": _("Under `jax.vmap` the result is different."),
     "keys": _("A random key is used twice."),
+}
+RAISES = {
+    "again": _("Called a second time: {problem}"),
+    "jit": _("Under `jax.jit`: {problem}"),
+    "vmap": _("Under `jax.vmap`: {problem}"),
+    "keys": "{problem}",
 }
 FOUND = _("`explain` finds: {kind} of `{name}`.")
 TRACED = _("Under `jax.jit` it is traced {count} times for calls that differ only in their values.")
@@ -193,7 +200,7 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
         failure = _of_error(eager["error"], check.mistakes)
         yield replace(failure, idea=failure.idea or _of_jax(eager["error"]) or check.idea)
         return
-    expected = flat(check.expected(*inputs))
+    expected = _as_jax(flat(check.expected(*inputs)))
     got = decoded(eager["tree"])
     differences = _differences(expected, got, check.tolerance)
     if differences:
@@ -201,8 +208,9 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
         yield _different(translated(WRONG), idea, differences)
     for finding in seen.get("pure", {}).get("findings", ()):
         kind, name = finding["kind"], finding["name"]
-        problem = translated(FOUND).format(kind=translated(_KINDS[kind]), name=name)
-        yield Failure(problem, _finding_idea(check, kind), line=finding["line"] or None)
+        problem = translated(FOUND).format(kind=translated(kind), name=name)
+        idea = ideas.BY_FINDING.get(kind, check.idea)
+        yield Failure(problem, idea, line=finding["line"] or None)
     if "arguments" in seen:
         before, after = flat(inputs), decoded(seen["arguments"]["tree"])
         if differences := _differences(before, after, 0.0):
@@ -214,7 +222,8 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
         if "error" in result:
             failure = _of_error(result["error"], check.mistakes)
             default = IDEAS["keys"] if name == "keys" else _of_jax(result["error"]) or IDEAS[name]
-            yield replace(failure, idea=failure.idea or default)
+            problem = translated(RAISES[name]).format(problem=failure.problem)
+            yield replace(failure, problem=problem, idea=failure.idea or default)
             continue
         tree = decoded(result["tree"])
         against = got if name == "again" else expected
@@ -228,11 +237,12 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
         yield _different(translated(TYPES), ideas.DTYPE, wrong)
 
 
-_KINDS = {name: name for name in ideas.BY_FINDING}
-
-
-def _finding_idea(check: Check, kind: str) -> Idea:
-    return ideas.BY_FINDING.get(kind, check.idea)
+def _as_jax(tree: Tree) -> Tree:
+    """Return leaves that NumPy has computed with the dtypes that JAX gives them."""
+    return {
+        path: replace(leaf, dtype=str(jnp.asarray(leaf.array).dtype)) if leaf.dtype else leaf
+        for path, leaf in tree.items()
+    }
 
 
 def _of_jax(error: dict[str, Any]) -> Idea | None:

@@ -1,6 +1,5 @@
 """What came out of checking an answer, and how it is told."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -115,16 +114,6 @@ class Result:
             lesson = failure.idea.lesson or self.exercise.lesson
             lines += [_line(LESSON, address=address(lesson))]
         return lines
-
-    def to_json(self) -> str:
-        """Return it as JSON, with sorted keys."""
-        failure = self.failure
-        data: dict[str, Any] = {"exercise": self.exercise.name, "passed": self.passed}
-        if failure:
-            data["problem"] = failure.problem
-            data["idea"] = failure.idea.name if failure.idea else None
-            data["line"] = failure.line
-        return json.dumps(data, sort_keys=True, ensure_ascii=False)
 
 
 def address(lesson: str) -> str:

@@ -54,7 +54,7 @@ def test_a_broken_answer_is_told_what_it_did(name, checked):
 
 def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path, monkeypatch):
     (tmp_path / "slow_task.py").write_text(
-        "import time\ntime.sleep(4)\nfrom haiku_state.exercises.tasks.haiku_counter import EXERCISE\n"
+        "import time\n\ntime.sleep(4)\nfrom haiku_state.exercises.tasks.counter import EXERCISE\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     path, source = str(tmp_path / "endless.py"), "while True: pass\n"
