@@ -172,7 +172,7 @@ EXERCISE = Exercise(
                     like=lambda level, sample: (sample / level, _metered(level, sample)[1]),
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(

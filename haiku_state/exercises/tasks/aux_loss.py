@@ -181,7 +181,7 @@ EXERCISE = Exercise(
             expected=_update,
             idea=DOWNHILL,
             mistakes=_MISTAKES,
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
         ),
         Check(
             _("`loss_fn` runs once"),

@@ -172,7 +172,7 @@ EXERCISE = Exercise(
                 Mistake(SIDES, like=functools.partial(_on_each_side, _swapped)),
                 Mistake(SIGN, like=functools.partial(_on_each_side, _signed)),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`losses` chooses by a flag, and is compiled"),

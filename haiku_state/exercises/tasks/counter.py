@@ -82,7 +82,7 @@ EXERCISE = Exercise(
                 Mistake(DROPPED, like=lambda state, increment: state + increment),
                 Mistake(ideas.HIDDEN_INPUT, error="'total' is not defined"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(

@@ -135,7 +135,7 @@ EXERCISE = Exercise(
                 Mistake(HIGHEST, like=_forgets),
                 Mistake(ideas.NOT_TRACEABLE, error="TracerBoolConversionError"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
     ),
 )

@@ -214,7 +214,7 @@ EXERCISE = Exercise(
                     )
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
         ),
         Check(

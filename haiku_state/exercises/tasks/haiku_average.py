@@ -210,7 +210,7 @@ EXERCISE = Exercise(
             expected=_truth,
             idea=FORMULA,
             mistakes=MISTAKES,
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
     ),
 )

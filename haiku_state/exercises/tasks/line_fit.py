@@ -237,7 +237,7 @@ EXERCISE = Exercise(
                 Mistake(LATE_LOSS, like=_late),
                 Mistake(ideas.RETRACED, error="Non-hashable static arguments"),
             ),
-            properties=("again", "arguments", "pure", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
             tolerance=1e-4,
         ),

@@ -185,7 +185,7 @@ EXERCISE = Exercise(
                     ),
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
         ),
         Check(

@@ -144,7 +144,7 @@ EXERCISE = Exercise(
                     ),
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`init` returns an empty tank, and a second day goes on from the first"),

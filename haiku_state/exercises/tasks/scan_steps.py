@@ -142,7 +142,7 @@ EXERCISE = Exercise(
                 Mistake(STACKED, when=lambda result, *inputs: result["[1]"].shape != (STEPS,)),
                 Mistake(STACKED, when=lambda result, *inputs: "[1]" not in result),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
         ),
         Check(

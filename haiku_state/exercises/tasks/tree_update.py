@@ -189,7 +189,7 @@ EXERCISE = Exercise(
             expected=_step,
             idea=SAME_STEP,
             mistakes=WRONG_STEPS,
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(
