@@ -63,6 +63,15 @@ JIT_DIFFERS = Idea(
     ),
     "pure/thinking_in_jax#what-jit-sees",
 )
+STATIC_VALUE = Idea(
+    "static value",
+    _(
+        "A static argument is a part of the program, so it must be hashable, as an array is not, "
+        "and each of its values needs a program of its own. What changes from call to call is not "
+        "static."
+    ),
+    "update/jitted_update#the-learning-rate-is-not-a-static-argument",
+)
 NOT_TRACEABLE = Idea(
     "not traceable",
     _(

@@ -235,7 +235,7 @@ EXERCISE = Exercise(
                 Mistake(DROPPED, like=_not_learned),
                 Mistake(DIRECTION, like=_upwards),
                 Mistake(LATE_LOSS, like=_late),
-                Mistake(ideas.RETRACED, error="Non-hashable static arguments"),
+                Mistake(ideas.STATIC_VALUE, error="Non-hashable static arguments"),
             ),
             properties=("again", "arguments", "pure", "jit"),
             types=True,
