@@ -101,7 +101,7 @@ def test_a_page_from_disk(open_page, language, page):
     assert_fits(opened, 1280, "light")
     opened.set_viewport_size({"width": 360, "height": 800})
     opened.emulate_media(color_scheme="dark")
-    opened.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    opened.wait_for_selector("html[data-theme=dark]")
     assert_fits(opened, 360, "dark")
     assert opened.evaluate(CUT) == []
     assert opened.complaints == []  # nor does the page's policy block anything
@@ -111,7 +111,7 @@ def test_a_page_from_disk(open_page, language, page):
 
 CUT = """() => {
     const text = '.bd-article :is(h1, h2, h3, p, li, dt, dd, code), .prev-next-area p';
-    const scrolls = 'pre, table, .katex-display, .cell_output, .sd-tab-set, details:not([open])';
+    const scrolls = 'pre, table, div.math, .cell_output, .sd-tab-set, details:not([open])';
     return [...document.querySelectorAll(text)]
         .filter(e => !e.closest(scrolls))
         .filter(e => [...e.getClientRects()].some(box => box.right > innerWidth + 1))
@@ -218,11 +218,24 @@ def test_a_formula_is_legible_and_found_without_scripts(open_page):
     )
 
 
+def test_a_wide_formula_scrolls_by_keyboard(open_page):
+    page = open_page(url("en", "api/modules.html"), 360)
+    wide = page.locator("div.math", has_text="mean").first
+    assert wide.evaluate("e => e.scrollWidth > e.clientWidth && e.tabIndex === 0")
+    wide.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(500)
+    assert wide.evaluate("e => e.scrollLeft") > 0
+
+
+# unless the code alone fills the line
 STARTS_A_LINE = """() => [...document.querySelectorAll('.hs-no-break')].filter(span => {
     const marks = span.lastChild, range = document.createRange();
     range.selectNodeContents(marks);
     const before = [...span.firstElementChild.getClientRects()].at(-1);
-    return range.getBoundingClientRect().top >= before.bottom;
+    const mark = range.getBoundingClientRect(), line = span.closest("p, dd, li").clientWidth;
+    const fills = before.left <= mark.left && before.right + mark.height > line;
+    return mark.top >= before.bottom && !fills;
 }).map(span => span.textContent)"""
 
 
@@ -262,7 +275,7 @@ def test_a_reader_loads_little(browser, language):
     assert kib["language"] <= 60
 
 
-CUT_ON_PAPER = """() => [...document.querySelectorAll('.bd-article :is(pre, table, .katex-display)')]
+CUT_ON_PAPER = """() => [...document.querySelectorAll('.bd-article :is(pre, table, div.math)')]
     .filter(element => element.scrollWidth > element.clientWidth + 1)
     .map(element => element.textContent.slice(0, 60))"""
 
