@@ -233,8 +233,9 @@ STARTS_A_LINE = """() => [...document.querySelectorAll('.hs-no-break')].filter(s
     const marks = span.lastChild, range = document.createRange();
     range.selectNodeContents(marks);
     const before = [...span.firstElementChild.getClientRects()].at(-1);
-    const mark = range.getBoundingClientRect(), line = span.closest("p, dd, li").clientWidth;
-    const fills = before.left <= mark.left && before.right + mark.height > line;
+    const mark = range.getBoundingClientRect();
+    const end = span.closest("p, dd, li, section").getBoundingClientRect().right;
+    const fills = before.left <= mark.left && before.right + mark.height > end;
     return mark.top >= before.bottom && !fills;
 }).map(span => span.textContent)"""
 
