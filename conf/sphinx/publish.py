@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore")
+LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
 HEADERS = """\
 # for Netlify, Cloudflare Pages and hosts that read the same file
 /*
@@ -88,7 +88,7 @@ def _hashes(texts: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _remove_leftovers(site: Path) -> None:
-    """Remove what the theme's own build has left, what asks for it, and what the policy forbids."""
+    """Remove what no page uses, what asks for it, and what the policy forbids."""
     for pattern in LEFTOVERS:
         for file in site.rglob(pattern):
             file.unlink()
