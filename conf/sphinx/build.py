@@ -25,6 +25,7 @@ from catalogs import check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
 from execution_cache import cache_path, files_hash
 from jupyter_cache import get_cache
+from publish import publish
 from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
@@ -218,6 +219,7 @@ def _assemble() -> int:
         shutil.copytree(WORK / language / "html", new / language)
         (new / language / ".buildinfo").unlink()
     shutil.copy(HERE / "templates/root.html", new / "index.html")
+    publish(new)
     if failed := _report(check_site(new, LOCALE) + check_styles(new)):
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)

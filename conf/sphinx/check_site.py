@@ -57,6 +57,7 @@ class Page(HTMLParser):
         self.outputs: list[str] = []
         self.no_alt: list[str] = []
         self.not_closed: list[str] = []
+        self.blocked: list[str] = []
         self._pieces: list[str] = [""]
         self._open = [Open("", "", False, 0)]
         self.feed(file.read_text(encoding="utf-8"))
@@ -84,6 +85,9 @@ class Page(HTMLParser):
             self.links.append(values["href"])
         if tag in LOADS and (tag != "link" or values.get("rel") in LOADING_RELS):
             self.loads.append(values.get(LOADS[tag], ""))
+        self.blocked += [
+            f"<{tag} {name}=…>" for name in values if name == "style" or name.startswith("on")
+        ]
         if tag == "img":
             if not values.get("alt"):
                 self.no_alt.append(values.get("src", ""))
@@ -154,6 +158,7 @@ def check_site(site: Path, locale: Path) -> list[str]:
             found += [f"{page.file}: {what}" for what in _offline(page)]
             found += [f"{page.file}: no alt text: {image}" for image in page.no_alt]
             found += [f"{page.file}: {what}" for what in page.not_closed]
+            found += [f"{page.file}: the policy blocks {what}" for what in page.blocked]
     for catalog in sorted((locale / "zh_CN/LC_MESSAGES").rglob("*.po")):
         name = catalog.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix(".html")
         if name in chinese:
@@ -201,6 +206,12 @@ def _offline(page: Page) -> Iterator[str]:
             yield f"loads from outside: {address}"
         elif address.startswith("/"):
             yield f"does not work under a sub-path: {address}"
+        elif not (urlsplit(address).scheme or (page.file.parent / _path(address)).exists()):
+            yield f"loads what is not there: {address}"
+
+
+def _path(address: str) -> str:
+    return unquote(urlsplit(address).path)
 
 
 def _dead_links(site: Path, pages: dict[str, dict[Path, Page]]) -> Iterator[str]:

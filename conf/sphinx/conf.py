@@ -20,7 +20,6 @@ extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "sphinx_design",
     "sphinx_copybutton",
     "bug_cards",
@@ -31,7 +30,9 @@ extensions = [
     "exercise_cards",
     "figures",
     "folds",
+    "formulas",
     "languages",
+    "no_break",
     "tabs",
     "zh_search",
 ]
@@ -72,13 +73,13 @@ python_use_unqualified_type_names = True
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
-mathjax_path = "mathjax/tex-chtml.js"
-mathjax3_config = {"chtml": {"scale": 1.0}, "options": {"enableMenu": False}}
+html_math_renderer = "katex"
 copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = [("print.js", {"defer": "defer"})]
 html_favicon = "static/favicon.svg"
 html_title = "haiku_state"
 html_copy_source = False

@@ -18,7 +18,7 @@ def freeze_params(
 ) -> "optax.GradientTransformationExtraArgs":
     r"""Leave some params as they are, whatever the optimizer does to the others.
 
-    .. math:: \Delta p_i = 0 \quad \text{if} \quad i \in F
+    .. math:: \Delta p_i = 0 \quad \forall i \in F
 
     The optimizer never sees the frozen params :math:`F`: it keeps no moments of them, and weight
     decay does not shrink them. It is ``optax.multi_transform`` with Haiku's names.
@@ -66,7 +66,7 @@ def freeze_params(
 def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
     r"""Keep some of the state as it is, whatever the forward pass returns.
 
-    .. math:: s'_i = s_i \quad \text{if} \quad i \in F
+    .. math:: s'_i = s_i \quad \forall i \in F
 
     For a pretrained layer whose running statistics must not move. That is only half of the job: the
     layer should also normalize by them, so run it with ``is_training=False``. Frozen counters do

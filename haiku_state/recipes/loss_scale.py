@@ -42,7 +42,7 @@ def scale_loss(
     r"""Divide the gradients of a scaled loss by its scale, and skip a step that overflowed.
 
     .. math:: g = \frac{1}{k} \nabla (k L), \qquad
-       \Delta p = 0 \quad \text{if} \quad \exists i: g_i \notin \mathbb{R}
+       \exists i: g_i \notin \mathbb{R} \implies \Delta p = 0
 
     This is the optimizer's half. A step whose gradients are not all finite is skipped: its
     updates are zero, and the opt_state inside stays as it was. The other half is the update step,
@@ -154,8 +154,8 @@ def make_scaled_update(
     r"""Build an update step like :func:`.make_update`, of a loss that is scaled up.
 
     .. math:: (p, s, o) \mapsto
-       \begin{cases} (p + \Delta p,\; s',\; o') & \text{if all gradients are finite} \\
-       (p,\; s,\; o'') & \text{else} \end{cases}
+       \begin{cases} (p + \Delta p,\; s',\; o') & \nabla L(p) \in \mathbb{R}^n \\
+       (p,\; s,\; o'') & \nabla L(p) \notin \mathbb{R}^n \end{cases}
 
     The loss is multiplied by the scale in the opt_state before its gradient is taken, so that
     float16 can hold the gradient. Where a step is not taken, params and state stay, and

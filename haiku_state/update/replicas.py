@@ -146,7 +146,7 @@ def division_error(batch: Any, parts: int, wrong: str) -> BatchDivisionError | N
 def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
     r"""Check that all replicas hold the same numbers.
 
-    .. math:: \max_{i,j} |x_i - x_j| \le \text{atol} \quad \text{in every leaf}
+    .. math:: \max_{i,j} |x_i - x_j| \le \mathrm{atol} \quad \forall x \in \mathrm{tree}
 
     Args:
       tree: a PyTree with leaves of shape (devices, …), or of arrays on a mesh, whose copies on

@@ -38,6 +38,7 @@ def site(tmp_path):
     for folder, texts in {"en": ENGLISH, "zh_CN": CHINESE}.items():
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "page.html").write_text(PAGE.format(**texts), encoding="utf-8")
+        (tmp_path / folder / "plot.png").write_bytes(b"")
         (tmp_path / folder / "style.css").write_text("body { background: url(x.png) }")
     lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
     for name, text in ENGLISH.items():
@@ -73,6 +74,9 @@ def test_each_piece_of_prose_is_read(site):
         ('href="style.css"', 'href="https://cdn.example/style.css"', "loads from outside"),
         ('href="style.css"', 'href="//cdn.example/style.css"', "loads from outside"),
         ('href="style.css"', 'href="/style.css"', "does not work under a sub-path"),
+        ('href="style.css"', 'href="gone.css"', "loads what is not there: gone.css"),
+        ('<h1 id="title">', '<h1 id="title" style="margin: 0">', "the policy blocks <h1 style=…>"),
+        ('<h1 id="title">', '<h1 id="title" onclick="x()">', "the policy blocks <h1 onclick=…>"),
         ('src="plot.png" alt="标题">\n<div', 'src="plot.png">\n<div', "no alt text: plot.png"),
         ('href="#title"', 'href="#nowhere"', "dead anchor: #nowhere"),
         ('href="#title"', 'href="gone.html"', "dead link: gone.html"),

@@ -1,0 +1,49 @@
+"""On Chinese pages, a mark such as ``，`` never begins a line after code or a formula.
+
+A browser may break the line behind inline code or a formula, whatever follows; so both stand in a
+span that does not break.
+"""
+
+import re
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.transforms.post_transforms import SphinxPostTransform
+
+# reStructuredText separates code from the mark by an escaped space, which docutils leaves as \x00
+MARKS = re.compile("(?:\x00 )?[，。；：、！？）》”…]+")
+
+
+class KeepMarks(SphinxPostTransform):
+    """Put code or a formula, and the marks behind it, into one span."""
+
+    default_priority = 900  # links are resolved by then
+    formats = ("html",)
+
+    def run(self, **kwargs: Any) -> None:
+        """Look at every text that begins with a mark, the last of each paragraph first."""
+        if self.config.language != "zh_CN":
+            return
+        for parent in list(self.document.findall(nodes.TextElement)):
+            for at in range(len(parent) - 2, -1, -1):
+                before, text = parent[at : at + 2]
+                marks = MARKS.match(text) if isinstance(text, nodes.Text) else None
+                if marks and _ends_in_code(before):
+                    kept = nodes.inline("", "", before, nodes.Text(marks[0]))
+                    kept["classes"].append("hs-no-break")
+                    parent[at : at + 2] = [kept, nodes.Text(text[marks.end() :])]
+
+
+def _ends_in_code(node: nodes.Node) -> bool:
+    while not isinstance(node, nodes.literal | nodes.math):
+        if not isinstance(node, nodes.Inline) or not node.children:
+            return False
+        node = node.children[-1]
+    return True
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the transform."""
+    app.add_post_transform(KeepMarks)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

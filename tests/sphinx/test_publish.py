@@ -1,0 +1,124 @@
+"""The pages as they are published: one set of files, and a policy that allows no other script."""
+
+import base64
+import hashlib
+import re
+
+import pytest
+from publish import publish
+
+PAGE = """<!DOCTYPE html>
+<html><head><meta charset="utf-8" />
+<script>theme()</script>
+<script>DOCUMENTATION_OPTIONS.pagename = 'a/page';</script>
+<script src="{up}_static/own.js?v=1"></script>
+<script src="{up}_static/both.js"></script>
+<script src="{up}_static/loader.js"></script>
+<link rel="stylesheet" href="{up}_static/css/both.css">
+<link rel="stylesheet" href="{up}_static/sphinx-design.css">
+</head><body>
+<script type="application/json">{{"data": 1}}</script>
+<td class="old" style="width: 10%">x</td><p style="width: 10%; color: red">style="kept"</p>
+<style>p {{ margin: 0 }}</style>
+</body></html>
+"""
+LIBRARY = """/*! licence */.old>p,.unused{top:0}.unused .old{top:1}@media print{.gone{top:2}}
+a:not(.unused,.gone).both{top:3}@font-face{src:url(../dot.png)}.bs-composed{top:4}"""
+LEFT = ("_static/own.js", "_static/lazy.js", "_static/loader.js")
+PLURALS = """new Function(
+  "n",
+  `return (${catalog.plural_expr})`,
+)"""
+USED = """/*! licence */.old>p{top:0}
+a:not(.unused,.gone).both{top:3}@font-face{src:url(../dot.png)}.bs-composed{top:4}"""
+
+
+@pytest.fixture
+def site(tmp_path):
+    for language in ("en", "zh_CN"):
+        files = {
+            "index.html": PAGE.format(up=""),
+            "a/page.html": PAGE.format(up="../"),
+            "_static/own.js": language,
+            "_static/both.js": f"both({PLURALS})\n//# sourceMappingURL=both.js.map",
+            "_static/both.js.map": "{}",
+            "_static/loader.js": "load(document.currentScript.src + '/../lazy.js')",
+            "_static/lazy.js": "no page names it",
+            "_static/css/both.css": "a { background: url(../dot.png?v=2) }",
+            "_static/dot.png": "dot",
+            "_static/sphinx-design.css": LIBRARY,
+            "_static/webpack-macros.html": "",
+        }
+        for name, text in files.items():
+            (tmp_path / language / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / language / name).write_text(text)
+    (tmp_path / "index.html").write_text(PAGE.format(up="en/"))
+    publish(tmp_path)
+    return tmp_path
+
+
+def files(site):
+    return {str(file.relative_to(site)) for file in site.rglob("*") if file.is_file()}
+
+
+def test_what_the_pages_of_both_languages_load_is_there_once(site):
+    page = (site / "zh_CN/a/page.html").read_text()
+    assert 'src="../_static/own.js?v=1"' in page
+    assert 'src="../../_static/both.js"' in page
+    assert 'href="../../_static/css/both.css"' in page
+    assert 'href="_static/css/both.css"' in (site / "index.html").read_text()
+    assert files(site) == {
+        *("index.html", "_headers"),
+        *(
+            f"_static/{name}"
+            for name in ("both.js", "css/both.css", "dot.png", "inline.css", "sphinx-design.css")
+        ),
+        *(
+            f"{language}/{name}"
+            for language in ("en", "zh_CN")
+            for name in ("index.html", "a/page.html", *LEFT)
+        ),
+    }
+    assert (site / "_static/both.js").read_text() == "both(() => 0)\n"
+
+
+def test_rules_for_what_no_page_has_are_dropped(site):
+    assert (site / "_static/sphinx-design.css").read_text() == USED
+
+
+def test_scripts_of_their_own_files_wait_for_the_page(site):
+    tags = re.findall(r"<script[^>]*src=[^>]*>", (site / "en/index.html").read_text())
+    assert len(tags) == 3
+    assert all("defer" in tag for tag in tags)
+
+
+def test_an_inline_style_becomes_a_class(site):
+    page = (site / "en/a/page.html").read_text()
+    cell, paragraph = re.findall(r'<(?:td|p) class="([^"]*)">', page)
+    sheet = (site / "_static/inline.css").read_text()
+    assert cell.endswith(" old")
+    assert f".{cell.removesuffix(' old')}{{width: 10%!important}}" in sheet
+    assert f".{paragraph}{{width: 10%!important;color: red!important}}" in sheet
+    assert 'style="kept"' in page
+    assert '<link rel="stylesheet" href="../../_static/inline.css">' in page
+
+
+def quoted(text):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@pytest.mark.parametrize("name", ["en/index.html", "zh_CN/a/page.html", "index.html"])
+def test_each_page_allows_its_own_scripts_and_styles_alone(site, name):
+    meta = r'<meta charset="utf-8" />\n<meta http-equiv="Content-Security-Policy" content="(.*)">'
+    [policy] = re.findall(meta, (site / name).read_text())
+    rules = policy.split("; ")
+    assert "default-src 'none'" in rules
+    assert f"script-src 'self' file: {quoted('theme()')}" in rules
+    assert f"style-src 'self' file: {quoted('p { margin: 0 }')}" in rules
+    assert "unsafe" not in policy
+
+
+def test_hosts_are_told_the_same(site):
+    [header] = re.findall("Content-Security-Policy: (.*)", (site / "_headers").read_text())
+    assert f"script-src 'self' {quoted('theme()')};" in header
+    assert len(header) < 2000  # Cloudflare reads no longer line
