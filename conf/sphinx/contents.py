@@ -96,7 +96,7 @@ def _page_context(
     context["site_texts"] = {
         "contents": _("All pages"),
         "parts": _("Parts of the site"),
-        "read": _("read"),
+        "read": _("already read"),
         "mark": _("I have read this lesson"),
         "mark_help": _("Your browser remembers it. Nothing is sent."),
         "next_step": _("Next step"),

@@ -122,7 +122,7 @@ def _draw_map(translator: Any, node: CourseMap) -> None:
     context = {
         "parts": [page for page in contents(builder.app).pages if any(page.lessons())],
         "href": lambda name: builder.get_relative_uri(here, name),
-        "read": _("read"),
+        "read": _("already read"),
         "minutes": _("{minutes} min"),
     }
     translator.body.append(builder.templates.render("course-map.html", context))
