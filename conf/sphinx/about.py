@@ -48,7 +48,7 @@ def _pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
         ("changelog", _("Changelog"), changes()),
         ("license", _("License"), license_text()),
     ):
-        page = f'<h1>{title}</h1>\n<div class="hs-about" lang="en">{body}</div>'
+        page = f'<h1>{title}</h1>\n<div class="hs-about" lang="en" translate="no">{body}</div>'
         yield name, {"title": title, "body": page}, "page.html"
 
 

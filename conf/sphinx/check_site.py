@@ -35,13 +35,13 @@ class Open(NamedTuple):
     """``cell_input`` or ``cell_output`` if it is in one."""
 
     silent: bool
-    """It is in code, in a cell or in the other language: nothing in it is prose to check."""
+    """It is in code, in a cell, or in English on all pages: nothing in it is prose to check."""
 
     piece: int
     """The index of its piece of prose: that of its paragraph, if it is in one."""
 
     hidden: bool = False
-    """It is in the other language, of which nothing is asked."""
+    """It is in the other language, which the page does not show."""
 
 
 class Page(HTMLParser):
@@ -73,8 +73,10 @@ class Page(HTMLParser):
         if tag == "html":
             self.language = values.get("lang", "")
         other = values.get("lang", self.language) != self.language
-        hidden = other or self._open[-1].hidden
-        element = element._replace(hidden=hidden, silent=element.silent or hidden)
+        element = element._replace(
+            hidden=other or self._open[-1].hidden,
+            silent=element.silent or values.get("translate") == "no",
+        )
         if not element.hidden:
             self._pieces += [values[name] for name in TEXT_ATTRIBUTES if name in values]
         if tag not in VOID:

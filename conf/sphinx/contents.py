@@ -41,8 +41,9 @@ class Entry(NamedTuple):
         return duration(self.minutes)
 
     def alone(self) -> Entry:
-        """Return the page without those below it, under its title."""
-        return self._replace(short=self.title, pages=[])
+        """Return the page without those below it, under a name that it does not share with them."""
+        name = self.title if self.title != self.short else _("Overview")
+        return self._replace(short=name, pages=[])
 
     def holds(self, name: str) -> bool:
         """Say whether a page is this one, or below it."""
