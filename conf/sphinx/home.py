@@ -66,7 +66,7 @@ class Install(SphinxDirective):
             for pythons, pins in newest:
                 lines += [f"# Python {', '.join(pythons)}", install_line(pins, extra)]
             label = nodes.rubric(system, system, classes=["sd-tab-label"], translatable=False)
-            code = nodes.literal_block("", "\n".join(lines), language="console")
+            code = nodes.literal_block("", "\n".join(lines), language="text")
             content = create_component("tab-content", ["sd-tab-content"], children=[code])
             item = create_component("tab-item", ["sd-tab-item"], children=[label, content])
             item["selected"] = number == 0
