@@ -14,7 +14,7 @@ HAN = r"㐀-䶿一-鿿"
 # without which Sphinx looks a text up, so that readers would get English.
 _LINE = re.compile(r'(?:(msgid|msgstr) )?"((?:[^"\\]|\\["\\nt])*)"|#.*|')
 # Everything else is invisible, looks like another character, or has no place in Chinese.
-_STRANGE = re.compile(rf"[^ -~{HAN}，。：；？！、（）《》“”‘’…—–×−±≤≥≈→⁰¹²³⁴⁵⁶⁷⁸⁹⁻·©]")
+_STRANGE = re.compile(rf"[^ -~{HAN}，。：；？！、（）《》“”‘’…—–×−±≤≥≈→⁰¹²³⁴⁵⁶⁷⁸⁹⁻½·©]")
 
 
 class Problem(NamedTuple):

@@ -20,7 +20,7 @@ VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wb
 # what a Chinese page says in Latin letters alone: names, and those of code, as haiku_state.Counter
 NAMES = {"English", "EnglishEN", "Ctrl+K", "Haiku", "JAX", "Python", "PyTree", "BatchNorm", "dtype"}
 NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox"}
-NAMES |= {"Flax NNX", "Equinox", "carry"}
+NAMES |= {"Flax NNX", "Equinox", "carry", "Linux", "Linux,", "GPU", "macOS", "Windows"}
 OF_CODE = re.compile(r"\w+([._]\w+)+|([A-Z][a-z]+){2,}")
 GENERATED = "genindex.html"  # Sphinx's own: it says "module" in every language
 SOMETIMES = "shown: sometimes"
@@ -35,7 +35,7 @@ class Open(NamedTuple):
     """``cell_input`` or ``cell_output`` if it is in one."""
 
     silent: bool
-    """It is in code or in a cell: nothing in it is prose."""
+    """It is in code, in a cell, or in English on all pages: nothing in it is prose to check."""
 
     piece: int
     """The index of its piece of prose: that of its paragraph, if it is in one."""
@@ -74,7 +74,10 @@ class Page(HTMLParser):
         if tag == "html":
             self.language = values.get("lang", "")
         other = values.get("lang", self.language) != self.language
-        element = element._replace(hidden=other or self._open[-1].hidden)
+        element = element._replace(
+            hidden=other or self._open[-1].hidden,
+            silent=element.silent or values.get("translate") == "no",
+        )
         if not element.hidden:
             self._pieces += [values[name] for name in TEXT_ATTRIBUTES if name in values]
         if tag not in VOID:

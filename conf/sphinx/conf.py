@@ -8,6 +8,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
+from about import day_of  # noqa: E402
 from execution_cache import cache_path  # noqa: E402
 
 project = "haiku_state"
@@ -16,21 +17,27 @@ copyright = f"2026 {author}"
 release = version = installed_version("haiku-state")
 language = "en"
 
+# the address of the repository, to which the footer links; where it is empty, there is no link
+repository = ""
+
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_copybutton",
+    "about",
     "bug_cards",
     "cells",
     "compatibility",
+    "contents",
     "course",
     "drawings",
     "exercise_cards",
     "figures",
     "folds",
     "formulas",
+    "home",
     "languages",
     "no_break",
     "tabs",
@@ -88,9 +95,9 @@ html_theme_options = {
     "logo": {"text": "haiku_state"},
     "navbar_end": ["theme-switcher"],
     "navbar_persistent": ["search-button", "language-switcher"],
-    "header_links_before_dropdown": 7,
     "footer_start": ["copyright"],
-    "footer_end": [],
+    "footer_end": ["site-footer.html"],
+    "article_footer_items": ["lesson-end.html"],
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
     "navigation_with_keys": False,
@@ -98,8 +105,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "exercises/index": []}
+html_context = {"default_mode": "auto", "repository": repository, "site_day": day_of(ROOT)}
+html_sidebars = {"**": ["sidebar-collapse.html", "course-nav.html"], "index": []}
 
 
 def show_public_bases(app, name, obj, options, bases):

@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from lesson_pages import course
+from lesson_pages import course, parts
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 
 def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
@@ -28,6 +28,16 @@ def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
     )
 
 
+def duration(minutes: int) -> str:
+    """Say how long something takes: to five minutes within the first hour, then to half hours."""
+    if minutes < 60:
+        return _("about {minutes} minutes").format(minutes=minutes)
+    hours, half = divmod(round(minutes / 30), 2)
+    if hours == 1:
+        return _("about 1½ hours") if half else _("about an hour")
+    return (_("about {hours}½ hours") if half else _("about {hours} hours")).format(hours=hours)
+
+
 class Lessons(SphinxDirective):
     """The title, number and minutes of each lesson in the content: one path per line."""
 
@@ -43,8 +53,27 @@ class Lessons(SphinxDirective):
             listed += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f" · {text}")))
         total = sum(lessons[docname].minutes for docname in self.content)
         # Sphinx's own catalog has it, no page's
-        sum_of_all = nodes.paragraph("", _("{} minutes in all").format(total), translatable=False)
+        text = _("{duration} in all").format(duration=duration(total))
+        sum_of_all = nodes.paragraph("", text[0].upper() + text[1:], translatable=False)
         return [listed, sum_of_all]
+
+
+class Count(SphinxRole):
+    """What is counted from the lessons: ``lessons``, ``parts``, ``time``, or a lesson's minutes."""
+
+    def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+        """Say the number of lessons or parts, or how long a lesson or all of them take."""
+        docs = Path(self.env.srcdir)
+        lessons = course(docs)
+        for docname in lessons:
+            self.env.note_dependency(str(self.env.doc2path(docname)))
+        if self.text in lessons:
+            said = _("{minutes} min").format(minutes=lessons[self.text].minutes)
+        else:
+            total = sum(lesson.minutes for lesson in lessons.values())
+            counts = {"lessons": len(lessons), "parts": len(parts(docs)), "time": duration(total)}
+            said = str(counts[self.text])
+        return [nodes.inline("", said, classes=["hs-count"])], []
 
 
 class Glossary(SphinxDirective):
@@ -83,6 +112,7 @@ def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, and what stands above each lesson."""
     app.add_directive("lessons", Lessons)
+    app.add_role("count", Count())
     app.add_directive("bilingual-glossary", Glossary)
     app.connect("doctree-read", _add_eyebrow)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -32,7 +32,7 @@ class SvgDrawing(nodes.General, nodes.Element, addnodes.translatable):
         """Return the English."""
         drawing = ElementTree.fromstring(self["svg"])
         words = [" ".join(element.text.split()) for element in _words(drawing)]
-        return [drawing.attrib["aria-label"], *dict.fromkeys(words)]
+        return [*dict.fromkeys([*_label(drawing), *words])]
 
     def apply_translated_message(self, original_message: str, translated_message: str) -> None:
         """Keep the translation for the page."""
@@ -42,14 +42,19 @@ class SvgDrawing(nodes.General, nodes.Element, addnodes.translatable):
         """Return the SVG in the page's language."""
         drawing = ElementTree.fromstring(self["svg"])
         known = self["translations"]
-        label = drawing.attrib["aria-label"]
-        drawing.set("aria-label", known.get(label, label))
-        drawing.set("class", "hs-drawing")
-        drawing.set("role", "img")
+        drawing.set("class", f"hs-drawing {drawing.get('class', '')}".strip())
+        for label in _label(drawing):
+            drawing.set("aria-label", known.get(label, label))
+            drawing.set("role", "img")
         for element in _words(drawing):
             words = " ".join(element.text.split())
             element.text = known.get(words, words)
         return ElementTree.tostring(drawing, encoding="unicode")
+
+
+def _label(drawing: ElementTree.Element) -> list[str]:
+    """Return what the drawing tells, unless it is hidden from those who cannot see it."""
+    return [] if "aria-hidden" in drawing.attrib else [drawing.attrib["aria-label"]]
 
 
 def _words(drawing: ElementTree.Element) -> list[Any]:

@@ -106,7 +106,8 @@ def _depend(note: Callable[[str], None]) -> None:
         note(str(file))
 
 
-def _of_lesson(docname: str) -> Iterator[Exercise]:
+def of_lesson(docname: str) -> Iterator[Exercise]:
+    """Give the exercises of a lesson."""
     for name in tasks.ORDER:
         exercise = tasks.load(name)
         if exercise.lesson.partition("#")[0] == docname:
@@ -116,7 +117,7 @@ def _of_lesson(docname: str) -> Iterator[Exercise]:
 def _link_exercises(app: Sphinx, document: nodes.document) -> None:
     """End *On your own* of a lesson with its exercises, which are checked."""
     docname = app.env.docname
-    found = list(_of_lesson(docname))
+    found = list(of_lesson(docname))
     for section in document.findall(nodes.section):
         if found and "on-your-own" in section["ids"]:
             _depend(app.env.note_dependency)

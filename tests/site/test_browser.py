@@ -2,6 +2,7 @@
 
 import functools
 import http.server
+import itertools
 import os
 import threading
 from pathlib import Path
@@ -180,6 +181,96 @@ def test_under_a_sub_path(open_page, server):
     page.wait_for_url(f"{server}/zh_CN/haiku/pure_pair.html*")
     assert page.complaints == []
     assert [r for r in page.requests if not r.startswith((server, "data:"))] == []
+
+
+STATION = ".hs-map li:has(> a[href$='{}'])"
+
+
+def go(page, address):
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+
+
+def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, server):
+    page = open_page(f"{server}/en/{LESSON}")
+    box = page.get_by_role("checkbox", name="I have read this lesson")
+    assert not box.is_checked()
+    box.press("Space")
+    page.reload()
+    assert box.is_checked()
+    sidebar = page.locator(".bd-sidebar-primary .hs-contents details[open]")
+    assert "(already read)" in sidebar.locator(".hs-read a").inner_text()
+    go(page, f"{server}/zh_CN/index.html")
+    assert "hs-read" in page.locator(STATION.format(LESSON)).get_attribute("class")
+    assert page.locator(".hs-map .hs-read").count() == 1
+    first = page.locator(".hs-map li li").first
+    assert first.get_attribute("class") == "hs-next"  # the first that was not read
+    go(page, f"{server}/zh_CN/{LESSON}")
+    page.get_by_role("checkbox").uncheck()
+    go(page, f"{server}/en/index.html")
+    assert page.locator(".hs-map .hs-read").count() == 0
+    assert page.complaints == []
+
+
+def test_who_goes_on_from_the_end_has_read_the_lesson(open_page, server):
+    page = open_page(f"{server}/en/{LESSON}")
+    page.locator(".hs-go").click()
+    page.wait_for_url(f"{server}/en/state/pytrees.html")
+    page.go_back()
+    assert page.get_by_role("checkbox", name="I have read this lesson").is_checked()
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_without_scripts_the_sidebar_is_a_list(open_page, server, language):
+    page = open_page(f"{server}/{language}/{LESSON}", java_script_enabled=False)
+    contents = page.locator(".bd-sidebar-primary .hs-contents")
+    opened = contents.locator("details[open] a")
+    assert [link.is_visible() for link in opened.all()] == [True] * opened.count()
+    assert contents.locator("a[aria-current=page]").count() == 1
+    assert not page.locator(".hs-mark").is_visible()
+    first = contents.locator("details").first
+    assert not first.locator("a").first.is_visible()
+    first.locator("summary").click()
+    assert first.locator("a").first.is_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_picture_comes_to_rest_within_five_seconds(open_page, server, width):
+    page = open_page(f"{server}/en/index.html", width, reduced_motion="no-preference")
+    ends = page.evaluate(
+        "document.getAnimations().map((each) => each.effect.getComputedTiming().endTime)"
+    )
+    assert ends
+    assert max(ends) <= 5000
+    page.evaluate("document.getAnimations().forEach((each) => each.finish())")
+    moved = shown(page)
+    page = open_page(f"{server}/en/index.html", width, reduced_motion="reduce")
+    assert page.evaluate("document.getAnimations().length") == 0
+    assert shown(page) == moved
+    assert moved.count("0") == 1  # the token alone
+
+
+def shown(page):
+    drawing = page.locator(".hs-picture svg:visible")
+    assert drawing.count() == 1
+    return drawing.locator("*").evaluate_all("all => all.map(e => getComputedStyle(e).opacity)")
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("width", [1280, 1024, 960])
+def test_the_header_keeps_to_one_line(open_page, server, language, width):
+    page = open_page(f"{server}/{language}/{LESSON}", width)
+    boxes = page.evaluate(
+        """() => [...document.querySelectorAll(
+            '#pst-header :is(.navbar-brand, .nav-link, button)'
+        )].map(e => e.getBoundingClientRect()).filter(box => box.width)
+        .map(box => [box.left, box.right, box.top, box.bottom])"""
+    )
+    assert len(boxes) >= 10
+    assert page.evaluate("document.querySelector('#pst-header').offsetHeight") <= 58
+    for (_, right, *_), (left, *_) in itertools.pairwise(boxes):
+        assert right <= left + 1
+    assert boxes[-1][1] <= width
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,16 @@ def test_a_version_and_a_hash_are_not_english(site):
     assert not any("English" in str(problem) for problem in check(site))
 
 
+@pytest.mark.parametrize(("says_so", "problems"), [(' translate="no"', 0), ("", 1)])
+def test_a_text_in_english_on_all_pages_says_so(site, says_so, problems):
+    for page in site.rglob("page.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "<ul>" in text
+        text = text.replace("<ul>", f"<div{says_so}>Many words.</div><ul>")
+        page.write_text(text, encoding="utf-8")
+    assert len(check(site)) == problems
+
+
 def test_a_page_in_one_language_only(site):
     (site / "en/page.html").rename(site / "en/renamed.html")
     assert "page.html: in one language only" in check(site)

@@ -1,0 +1,60 @@
+// Which lessons were read is remembered in this browser alone, and marked in the sidebar and on the
+// course map. A lesson has the same name in both languages.
+(() => {
+  const KEY = "haiku_state.read";
+  const root = new URL(document.documentElement.dataset.content_root || "./", location.href).pathname;
+  const nameOf = (address) => {
+    const { pathname } = new URL(address, location.href);
+    return pathname.startsWith(root) ? pathname.slice(root.length).replace(/\.html$/, "") : "";
+  };
+  const here = nameOf(location.href);
+
+  // where a browser forbids storage, nothing is remembered, and everything else works
+  function load() {
+    try {
+      return new Set(JSON.parse(localStorage.getItem(KEY)));
+    } catch {
+      return new Set();
+    }
+  }
+  function remember(isRead) {
+    const read = load();
+    if (isRead) read.add(here);
+    else read.delete(here);
+    try {
+      localStorage.setItem(KEY, JSON.stringify([...read]));
+    } catch {}
+    show();
+  }
+
+  function mark(link, isRead, word) {
+    link.closest("li").classList.toggle("hs-read", isRead);
+    link.querySelector(".visually-hidden")?.remove();
+    if (!isRead) return;
+    const note = document.createElement("span");
+    note.className = "visually-hidden";
+    note.textContent = ` (${word})`;
+    link.append(note);
+  }
+
+  function show() {
+    const read = load();
+    for (const list of document.querySelectorAll(".hs-progress")) {
+      const lessons = [...list.querySelectorAll(".hs-number")].map((number) => number.closest("a"));
+      for (const link of lessons) mark(link, read.has(nameOf(link.href)), list.dataset.read);
+      list.querySelector(".hs-next")?.classList.remove("hs-next");
+      lessons.find((link) => !read.has(nameOf(link.href)))?.closest("li").classList.add("hs-next");
+    }
+    for (const box of document.querySelectorAll(".hs-mark input")) box.checked = read.has(here);
+  }
+
+  for (const box of document.querySelectorAll(".hs-mark input")) {
+    box.closest(".hs-mark").hidden = false;
+    box.addEventListener("change", () => remember(box.checked));
+  }
+  // whoever goes on from a lesson's end has read it
+  document.querySelector(".hs-go")?.addEventListener("click", () => remember(true));
+  addEventListener("pageshow", show);
+  addEventListener("storage", show);
+  show();
+})();

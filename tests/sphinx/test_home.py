@@ -1,0 +1,113 @@
+"""What the home page is made from: durations, what to install, the course as a tree."""
+
+import re
+from types import SimpleNamespace
+from xml.etree import ElementTree
+
+import about
+import contents
+import pytest
+from constraint_files import FOLDER, lines
+from course import duration
+from docutils import nodes
+from home import SYSTEMS, install_line, newest_sets
+from lesson_cells import DOCS
+from lesson_pages import course, minutes, parts
+from packaging.requirements import Requirement
+from sphinx import addnodes
+
+from haiku_state.commands.doctor.versions import CORE, read_sets
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (35, "about 35 minutes"),
+        (60, "about an hour"),
+        (70, "about an hour"),
+        (90, "about 1½ hours"),
+        (110, "about 2 hours"),
+        (215, "about 3½ hours"),
+        (1110, "about 18½ hours"),
+    ],
+)
+def test_many_minutes_are_told_in_half_hours(minutes, text):
+    assert duration(minutes) == text
+
+
+def test_what_to_install_is_the_newest_measured_set_of_each_python():
+    for pythons, found in newest_sets(read_sets()):
+        for python in pythons:
+            [newest] = lines(FOLDER / f"newest-py{python}.txt")
+            pinned = list(map(Requirement, lines(FOLDER / newest.removeprefix("-c "))))
+            here = {"python_version": python, "python_full_version": f"{python}.0"}
+            for package in CORE:
+                [version] = [
+                    str(wanted.specifier)
+                    for wanted in pinned
+                    if wanted.name == package
+                    if wanted.marker is None or wanted.marker.evaluate(here)
+                ]
+                assert f" {package}{version}" in install_line(found), (python, package)
+    listed = [python for pythons, _ in newest_sets(read_sets()) for python in pythons]
+    assert sorted(listed) == sorted(file.stem[9:] for file in FOLDER.glob("newest-py*.txt"))
+
+
+def test_only_the_line_for_a_gpu_asks_for_it():
+    [pins] = [pins for pythons, pins in newest_sets(read_sets()) if "3.13" in pythons]
+    asking = [
+        name for name, (_, _, extra) in SYSTEMS.items() if "cuda" in install_line(pins, extra)
+    ]
+    assert asking == ["Linux, GPU"]
+
+
+def toctree(*entries):
+    return nodes.bullet_list("", addnodes.toctree(entries=list(entries)))
+
+
+def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
+    lessons, own = course(DOCS), parts(DOCS)
+    tocs = {name: nodes.bullet_list() for name in lessons}
+    tocs |= {
+        part: toctree(*((None, n) for n in lessons if lessons[n].part == part)) for part in own
+    }
+    tocs["index"] = toctree(*(("Short", part) for part in own))
+    titles = {name: nodes.title("", f"Title of {name}") for name in tocs}
+    env = SimpleNamespace(tocs=tocs, titles=titles)
+    app = SimpleNamespace(env=env, srcdir=DOCS, config=SimpleNamespace(root_doc="index"))
+    root = contents.contents.__wrapped__(app)
+    assert [(page.name, page.short) for page in root.pages] == [(part, "Short") for part in own]
+    told = {page.name: (page.number, page.minutes) for page in root.lessons()}
+    assert told == {name: (each.number, each.minutes) for name, each in lessons.items()}
+    assert root.minutes == sum(each.minutes for each in lessons.values())
+    first = next(iter(lessons))
+    assert [page.name for page in root.pages if page.holds(first)] == [own[0]]
+    assert root.pages[0].alone()[1:] == (f"Title of {own[0]}",) * 2 + root.pages[0][3:5] + ([],)
+
+
+def test_get_started_takes_ten_minutes():
+    assert minutes(DOCS / "get_started.md") == 10
+
+
+def test_the_day_is_that_of_the_sources(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert about.day_of(tmp_path) == "1970-01-02"
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert about.day_of(tmp_path) == ""  # no repository
+
+
+def test_the_changelog_and_the_license_are_those_of_the_package():
+    assert "<h2>[0.1.0]" in about.changes()
+    assert "<h1>" not in about.changes()
+    assert "Apache License" in about.license_text()
+
+
+def test_the_two_pictures_tell_the_same_story_and_icons_tell_none():
+    drawings = {
+        file.stem: ElementTree.parse(file).getroot() for file in DOCS.glob("drawings/home/*.svg")
+    }
+    wide, narrow = drawings.pop("wide"), drawings.pop("narrow")
+    assert wide.get("aria-label") == narrow.get("aria-label")
+    assert all(icon.get("aria-hidden") == "true" for icon in drawings.values())
+    for file in DOCS.glob("drawings/home/*.svg"):
+        assert not re.search(r'\b(style|fill|stroke|font-size|id)="|<style', file.read_text())
