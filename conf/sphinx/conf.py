@@ -28,6 +28,7 @@ extensions = [
     "compatibility",
     "course",
     "drawings",
+    "error_cards",
     "exercise_cards",
     "figures",
     "folds",
