@@ -32,6 +32,7 @@ extensions = [
     "exercise_cards",
     "figures",
     "folds",
+    "glossary",
     "languages",
     "tabs",
     "zh_search",
