@@ -992,8 +992,6 @@ OTHERS = (
 """Calls that end in the errors that are no problem of newcomers; other tests have their texts."""
 
 
-
-
 def said(error, folder):
     """Return what an error prints: what happened, and its four lines with their labels."""
     *what, wrong, right, why, more = str(error).replace(f"{folder}/", "").splitlines()
@@ -1002,7 +1000,7 @@ def said(error, folder):
 
 
 def record(folder):
-    """Run each call in each language: what its error says, and what JAX or Haiku says without it."""
+    """Run each call in each language: what its error says, and the error that it replaces."""
     found = []
     calls = [(int(title.split()[0]), problem.fails) for title, problem in PROBLEMS.items()]
     for number, fails in [*calls, *((0, fails) for fails in OTHERS)]:

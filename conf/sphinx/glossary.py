@@ -28,7 +28,7 @@ TONES = "\u0304\u0301\u030c\u0300"
 
 
 class Glossary(SphinxDirective):
-    """Each row of a table of terms: English, Chinese, how it sounds, the name in code, the meaning."""
+    """Each row of a table of terms: both names, the sound, the name in code, the meaning."""
 
     required_arguments = 1
 
@@ -72,7 +72,9 @@ class Glossary(SphinxDirective):
         if anchor:
             [parsed] = self.parse_text_to_nodes(f"[](../{docname}.md#{anchor})")
             link = parsed.children
-        return nodes.paragraph("", text, *link, classes=["hs-taught"], translatable=False)
+        taught = nodes.paragraph("", text, *link, classes=["hs-taught"], translatable=False)
+        taught["docname"] = docname
+        return taught
 
 
 def order(language: str) -> Any:
@@ -85,7 +87,8 @@ def order(language: str) -> Any:
         syllables = row["pinyin"].split()
         letters = row["chinese"] if syllables else ""
         return [
-            (*_sound(syllable), letter) for syllable, letter in zip(syllables, letters, strict=False)
+            (*_sound(syllable), letter)
+            for syllable, letter in zip(syllables, letters, strict=False)
         ] or [(row["english"].casefold(), 0, "")]
 
     return chinese if language == "zh_CN" else english
@@ -165,6 +168,16 @@ def _meanings(docs: Path) -> dict[str, str]:
     return {str(message.id): str(message.string) for message in catalog}
 
 
+def _name_sections(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Name the sections as their pages do: MyST has kept the English titles."""
+    for taught in document.findall(nodes.paragraph) if docname == PAGE else ():
+        for link in taught.findall(nodes.reference) if "docname" in taught else ():
+            for section in app.env.tocs[taught["docname"]].findall(nodes.reference):
+                if section["anchorname"] == f"#{link['refuri'].partition('#')[2]}" != "#":
+                    link.children = []
+                    link += [title.deepcopy() for title in section]
+
+
 def _depend(app: Sphinx, document: nodes.document) -> None:
     """Write a lesson again when the glossary changes."""
     docs = Path(app.srcdir)
@@ -195,5 +208,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(TermUse, html=(_open, _close))
     app.connect("doctree-read", _depend)
     app.connect("doctree-resolved", _mark_terms, priority=900)
+    app.connect("doctree-resolved", _name_sections)
     app.connect("html-page-context", _load_script)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

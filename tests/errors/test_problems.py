@@ -1,13 +1,21 @@
-"""The problems of newcomers: each ends in its error, in both languages, and its right line works."""
+"""The problems of newcomers: each ends in its error, and its right line works."""
 
 import re
 
 import haiku as hk
 import jax
-import jax.numpy as jnp
 import pytest
 from error_cases import (
-    FOUR, PROBLEMS, SGD, X, dropped_state, loss_of, model, on_four, ready, start,
+    FOUR,
+    PROBLEMS,
+    SGD,
+    X,
+    dropped_state,
+    loss_of,
+    model,
+    on_four,
+    ready,
+    start,
 )
 
 import haiku_state as hs
