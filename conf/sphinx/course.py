@@ -1,6 +1,5 @@
-"""What the pages say about the course itself: its lessons with their minutes, the glossary."""
+"""What the pages say about the course itself: its lessons with their minutes."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -76,29 +75,6 @@ class Count(SphinxRole):
         return [nodes.inline("", said, classes=["hs-count"])], []
 
 
-class Glossary(SphinxDirective):
-    """Each row of a table of terms: English, Chinese, the name in code, and the meaning."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Make a list of terms, each with an address of its own."""
-        _relative, file = self.env.relfn2path(self.arguments[0])
-        self.env.note_dependency(file)
-        terms = nodes.definition_list(classes=["glossary"])
-        with Path(file).open(encoding="utf-8") as stream:
-            for row in csv.DictReader(stream):
-                term = nodes.term("", "", nodes.strong("", row["english"]))
-                if row["chinese"] != row["english"]:
-                    term += nodes.Text(f" · {row['chinese']}")
-                if row["gloss"] not in row["english"]:
-                    term += [nodes.Text(" · "), nodes.literal("", row["gloss"])]
-                term["ids"].append(f"term-{nodes.make_id(row['english'])}")
-                meaning = self.parse_text_to_nodes(row["meaning"])
-                terms += nodes.definition_list_item("", term, nodes.definition("", *meaning))
-        return [terms]
-
-
 def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
     """Say above a lesson's title which lesson it is, and how long it takes."""
     docs = Path(app.srcdir)
@@ -110,9 +86,8 @@ def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives, and what stands above each lesson."""
+    """Register the directive, and what stands above each lesson."""
     app.add_directive("lessons", Lessons)
     app.add_role("count", Count())
-    app.add_directive("bilingual-glossary", Glossary)
     app.connect("doctree-read", _add_eyebrow)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

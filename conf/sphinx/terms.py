@@ -22,6 +22,9 @@ class Term(NamedTuple):
     line: int
     """That of the row."""
 
+    row: dict[str, str]
+    """All that the glossary says."""
+
 
 @cache
 def read_glossary(file: Path) -> list[Term]:
@@ -34,7 +37,7 @@ def read_glossary(file: Path) -> list[Term]:
             rest = (tuple(row["chinese"].split(" / ")), never and never[1], row["gloss"])
             for length, pattern in _spellings(row):
                 english = re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
-                found.append((length, Term(english, *rest, rows.line_num)))
+                found.append((length, Term(english, *rest, rows.line_num, row)))
     return [term for _, term in sorted(found, key=lambda pair: -pair[0])]
 
 

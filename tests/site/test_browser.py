@@ -387,3 +387,72 @@ def test_paper_is_light_and_whole(open_page):
     assert (short.evaluate(inside), long.evaluate(inside)) == ("avoid", "auto")
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
+@pytest.mark.parametrize(("language", "other"), [("en", "副作用"), ("zh_CN", "side effect")])
+def test_a_term_shows_its_meaning_on_hover_focus_and_tap(open_page, language, other):
+    page = open_page(url(language), has_touch=True)
+    term, tip = page.locator("a.hs-term[href$='#term-side-effect']"), page.locator("#hs-tip")
+    assert term.count() == 1  # its first use alone
+    term.hover()
+    tip.wait_for()
+    assert tip.locator("strong").inner_text() == other
+    assert tip.inner_text() == f"{other}\n{term.get_attribute('data-meaning')}"
+    assert page.locator("[aria-describedby='hs-tip']").count() == 1
+    tip.hover()
+    page.wait_for_timeout(400)
+    assert tip.is_visible()  # the pointer may rest on it
+    page.keyboard.press("Escape")
+    tip.wait_for(state="hidden")
+    assert page.locator("[aria-describedby='hs-tip']").count() == 0
+    page.mouse.move(0, 0)
+    term.focus()
+    tip.wait_for()
+    term.blur()
+    tip.wait_for(state="hidden")
+    term.tap()
+    tip.wait_for()
+    assert page.url == url(language)
+    term.tap()
+    page.wait_for_url(url(language, "reference/glossary.html") + "#term-side-effect")
+
+
+def test_a_term_leads_to_the_glossary_without_scripts(open_page):
+    page = open_page(url("en"), java_script_enabled=False)
+    page.locator("a.hs-term").first.click()
+    page.wait_for_url(url("en", "reference/glossary.html") + "#term-*")
+
+
+def test_a_meaning_stays_on_a_phone(open_page):
+    page = open_page(url("en"), 360)
+    for term in page.locator("a.hs-term").all():
+        term.focus()
+        box = page.locator("#hs-tip").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 360
+
+
+@pytest.mark.parametrize(
+    ("language", "printed"),
+    [
+        ("en", "random numbers are drawn, but rng is None."),
+        ("zh_CN", "要生成随机数，但 rng 是 None。"),
+    ],
+)
+@pytest.mark.parametrize("width", [360, 1280])
+def test_an_error_card_says_what_the_package_prints(open_page, language, printed, width):
+    page = open_page(url(language, "api/errors.html"), width)
+    card = page.locator(
+        "dl.hs-error", has=page.locator("[id='haiku_state.errors.MissingKeyError']")
+    )
+    case = card.locator(".hs-case").first
+    assert case.locator(".hs-what").inner_text() == printed
+    assert case.locator("dd.hs-wrong").inner_text() == "apply(params, state, None, inputs)"
+    assert case.locator("dd.hs-wrong strong").inner_text() == "None"
+    assert case.locator("dd.hs-right strong").inner_text() == "rng"
+    sizes = case.locator("dd code").evaluate_all(
+        "codes => codes.map(code => code.scrollWidth - code.clientWidth)"
+    )
+    assert not any(size > 0 for size in sizes)
+    card.locator("dd.hs-why a").first.click()
+    page.wait_for_url(url(language, "haiku/pure_pair.html"))

@@ -1,18 +1,23 @@
 """The table of terms: where its words are found, and how its page shows them."""
 
+import csv
+import re
 from types import SimpleNamespace
 
 import pytest
-from course import Glossary
 from docutils import nodes
+from docutils.utils import new_document
+from glossary import Glossary, TermUse, _mark_terms, order, uses
+from lesson_cells import DOCS
+from lesson_pages import course
 from terms import read_glossary, terms_in
 
-TABLE = """english,chinese,note,meaning,gloss,match
-leaf,叶节点,,What is no container.,leaf,
-buffer donation,缓冲区捐赠 / 捐赠,,To give memory.,donate,buffer donation|donat(?:e|es|ed)
-carry,carry,never 携带值,What is handed on.,,(?:the|a) carry
-tree structure (treedef) / skeleton,树结构,,What is left.,treedef,
-tree,树,,Containers.,,
+TABLE = """english,chinese,pinyin,note,meaning,gloss,match,taught
+leaf,叶节点,yè jié diǎn,,What is no container.,leaf,,a/leaf
+buffer donation,缓冲区捐赠 / 捐赠,huǎn chōng qū juān zèng,,To give.,donate,donates?,a
+carry,carry,,never 携带值,What is handed on.,,(?:the|a) carry,a/leaf
+tree structure (treedef) / skeleton,树结构,shù jié gòu,,What is left.,treedef,,a/leaf
+tree,树,shù,,Containers of `x`.,,,a/leaf
 """
 
 
@@ -44,21 +49,113 @@ def test_a_term_knows_its_words(table):
     assert (terms[4].never, terms[2].never) == ("携带值", None)
 
 
-def test_the_page_shows_what_code_says_where_the_term_does_not(table, monkeypatch):
+def names_on_the_page(table, monkeypatch, language):
     directive = Glossary.__new__(Glossary)
     env = SimpleNamespace(
-        relfn2path=lambda name: (name, str(table)), note_dependency=lambda file: None
+        relfn2path=lambda name: (name, str(table)),
+        note_dependency=lambda file: None,
+        config=SimpleNamespace(language=language),
     )
     directive.arguments = ["glossary.csv"]
     directive.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
-    monkeypatch.setattr(
-        Glossary, "parse_text_to_nodes", lambda self, text: [nodes.paragraph("", text)]
-    )
+    monkeypatch.setattr(Glossary, "parse_text_to_nodes", lambda self, text: [])
+    monkeypatch.setattr(Glossary, "_taught", lambda self, place: nodes.paragraph("", place))
     [shown] = directive.run()
-    assert [term.astext() for term in shown.findall(nodes.term)] == [
-        "leaf · 叶节点",
-        "buffer donation · 缓冲区捐赠 / 捐赠 · donate",
+    return [term.astext() for term in shown.findall(nodes.term)]
+
+
+def test_the_english_page_follows_the_alphabet(table, monkeypatch):
+    assert names_on_the_page(table, monkeypatch, "en") == [
+        "buffer donation · 缓冲区捐赠 / 捐赠 huǎn chōng qū juān zèng · donate",
         "carry",
-        "tree structure (treedef) / skeleton · 树结构",
-        "tree · 树",
+        "leaf · 叶节点 yè jié diǎn",
+        "tree · 树 shù",
+        "tree structure (treedef) / skeleton · 树结构 shù jié gòu",
     ]
+
+
+def test_the_chinese_page_follows_the_sound(table, monkeypatch):
+    assert names_on_the_page(table, monkeypatch, "zh_CN") == [
+        "carry",
+        "缓冲区捐赠 / 捐赠 huǎn chōng qū juān zèng · buffer donation · donate",
+        "树 shù · tree",
+        "树结构 shù jié gòu · tree structure (treedef) / skeleton",
+        "叶节点 yè jié diǎn · leaf",
+    ]
+
+
+with (DOCS / "glossary.csv").open(encoding="utf-8") as stream:
+    ROWS = list(csv.DictReader(stream))
+POLYPHONIC = set("重调行长核参种校钥率")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["english"])
+def test_each_character_has_its_syllable(row):
+    word = row["chinese"].split(" / ")[0]
+    assert len(row["pinyin"].split()) == (len(word) if re.search("[一-鿿]", word) else 0)
+
+
+def test_the_syllables_agree_with_an_encoding_that_is_sorted_by_sound():
+    """The common characters of GB 2312 stand in the order of pinyin, each under one reading."""
+    sounds = {}
+    for row in ROWS:
+        for letter, syllable in zip(row["chinese"], row["pinyin"].split(), strict=False):
+            if letter not in POLYPHONIC and letter.encode("gb2312") < b"\xd8\xa1":
+                [(sound, _tone, _letter)] = order("zh_CN")({"chinese": letter, "pinyin": syllable})
+                sounds[letter.encode("gb2312")] = sound
+    in_order = [sounds[code] for code in sorted(sounds)]
+    assert len(in_order) > 100
+    assert in_order == sorted(in_order)
+
+
+IN_OTHER_WORDS = {"optimizer state", "exponential moving average", "immutable", "cross-replica"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["english"])
+def test_a_term_is_used_where_it_is_taught(row):
+    page = row["taught"].partition("#")[0]
+    assert page in course(DOCS)
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    patterns = [term.english for term in read_glossary(DOCS / "glossary.csv") if term.row == row]
+    used = any(pattern.search(text) for pattern in patterns)
+    assert used == (row["english"] not in IN_OTHER_WORDS)
+
+
+def found(text, table, chinese):
+    english = "the trees, a tree structure and the carry"
+    terms = [term for term, _ in terms_in(english, read_glossary(table))]
+    return sorted(text[start:stop] for start, stop, _ in uses(text, terms, chinese))
+
+
+def test_terms_are_marked_without_their_article_and_the_longest_first(table):
+    text = "the trees, a tree structure and the carry"
+    assert found(text, table, False) == ["carry", "tree structure", "trees"]
+    assert found("树与树结构，叶节点", table, True) == ["树", "树结构"]  # of the terms in English
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeypatch):
+    (tmp_path / "glossary.csv").write_text(TABLE, encoding="utf-8")
+    catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/reference/glossary.po"
+    catalog.parent.mkdir(parents=True)
+    catalog.write_text('msgid "Containers of `x`."\nmsgstr "`x` 的容器。"\n', encoding="utf-8")
+    monkeypatch.setattr("glossary.course", lambda docs: {"a/page": None})
+    app = SimpleNamespace(
+        srcdir=tmp_path,
+        builder=SimpleNamespace(name="html", get_relative_uri=lambda here, there: f"../{there}"),
+        config=SimpleNamespace(language=language),
+    )
+    document = new_document("page")
+    for text in ("A tree", "Tree again"):
+        shown = text if language == "en" else "一棵树"
+        document += nodes.title("", shown)
+        document += nodes.paragraph(text, "", nodes.literal("", "tree"), nodes.Text(f" {shown}"))
+    before = document.astext()
+    _mark_terms(app, document, "a/page")
+    [use] = document.findall(TermUse)
+    assert document.astext() == before
+    assert use["href"] == "../reference/glossary#term-tree"
+    assert (use.astext(), use["other"], use["meaning"]) == {
+        "en": ("tree", "树", "Containers of `x`."),
+        "zh_CN": ("树", "tree", "`x` 的容器。"),
+    }[language]
