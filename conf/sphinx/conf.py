@@ -32,8 +32,8 @@ extensions = [
     "figures",
     "folds",
     "languages",
+    "search_index",
     "tabs",
-    "zh_search",
 ]
 templates_path = ["templates"]
 exclude_patterns = ["locale", "drawings"]
