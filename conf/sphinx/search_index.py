@@ -41,6 +41,7 @@ def places_of(document: nodes.document) -> Iterator[list[str]]:
             elif isinstance(part, nodes.literal_block | nodes.math | nodes.math_block):
                 code.append(text)
             elif isinstance(part, addnodes.desc_signature):
+                code.append(part.get("fullname", ""))
                 code += [name.astext() for name in part.findall(addnodes.desc_sig_name)]
             else:
                 prose.append(text)
@@ -91,7 +92,7 @@ def _own_parts(node: nodes.Element) -> Iterator[nodes.Element]:
 def _parts(node: nodes.Node) -> Iterator[nodes.Element]:
     if not isinstance(node, nodes.Element) or _is_place(node) or "tag_check" in node["classes"]:
         return
-    if isinstance(node, nodes.raw | nodes.comment | addnodes.toctree):
+    if isinstance(node, nodes.raw | nodes.comment | nodes.system_message | addnodes.toctree):
         return
     if isinstance(node, nodes.TextElement):
         yield node

@@ -30,8 +30,9 @@
   function show(query, groups) {
     list.replaceChildren();
     options = [];
-    groups.slice(0, shown).forEach(({ title, hits }, i) => {
+    groups.slice(0, shown).forEach(({ title, part, hits }, i) => {
       const label = element("div", { class: "hs-page", id: `hs-page-${i}`, role: "presentation" }, title);
+      if (part && part !== title) label.append(element("span", { class: "hs-part" }, ` ${part}`));
       const found = hits.map((hit) => option(hit, options.push(null)));
       options.splice(-found.length, found.length, ...found);
       list.append(element("div", { role: "group", "aria-labelledby": label.id }, label, ...found));
