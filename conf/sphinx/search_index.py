@@ -1,8 +1,8 @@
 """What the search looks through: ``_static/search-index.js``, one for each language.
 
 A place is what a reader can be sent to: a section, a name of the API, a term of the glossary. The
-index is a script, so that a page that was opened from a disk can load it too; ``search-box.js`` loads
-it once somebody searches. ``search-engine.js`` reads it.
+index is a script, so that a page opened from a disk can load it too; ``search-open.js`` loads it
+once somebody searches, and ``search-engine.js`` reads it.
 """
 
 import csv
@@ -35,10 +35,10 @@ def places_of(document: nodes.document) -> Iterator[list[str]]:
         above = [_heading(around) for around in _around(node)]
         prose, code = [], []
         for part in _own_parts(node):
-            text = part.astext()
+            text = _text(part)
             if isinstance(part, nodes.literal_block) and _is_output(part):
                 prose += [line.strip() for line in text.splitlines() if SENTENCE.search(line)]
-            elif isinstance(part, nodes.literal_block | nodes.math | nodes.math_block):
+            elif isinstance(part, nodes.literal_block | nodes.doctest_block | nodes.math_block):
                 code.append(text)
             elif isinstance(part, addnodes.desc_signature):
                 code.append(part.get("fullname", ""))
@@ -96,10 +96,22 @@ def _parts(node: nodes.Node) -> Iterator[nodes.Element]:
         return
     if isinstance(node, nodes.TextElement):
         yield node
-        yield from node.findall(nodes.math)
     else:
         for child in node.children:
             yield from _parts(child)
+
+
+def _text(part: nodes.Element) -> str:
+    """Return the text of a node, formulas by their letters, each name in its short form."""
+    kept = [
+        re.sub(r"[\\{}]", "", text) if isinstance(text.parent, nodes.math) else str(text)
+        for text in part.findall(nodes.Text)
+        if not (
+            isinstance(text.parent, addnodes.pending_xref_condition)
+            and text.parent["condition"] == "*"
+        )
+    ]
+    return "".join(kept)
 
 
 def _is_output(node: nodes.Node) -> bool:

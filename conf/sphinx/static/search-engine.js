@@ -21,7 +21,7 @@
     inside: 1.8, // the query holds the heading
     phrase: 1.5, // the text holds the query
     together: 1.5, // neighbours in the query are neighbours in the text
-    second: 0.3, // a lesson's second and third place, added to its best
+    second: 0.2, // a lesson's second and third place, added to its best
     third: 0.4,
     // a lesson teaches, the rest reminds
     page: 1.3,
@@ -31,7 +31,7 @@
     bug: 0.85,
     api: 0.6,
     "further-reading": 0.3,
-    "on-your-own": 0.5,
+    "on-your-own": 0.7,
     "check-yourself": 0.7,
     "in-practice": 0.8,
   };
@@ -79,7 +79,7 @@
     processTerm: (term) => term,
     searchOptions: {
       tokenize: (term) => [term],
-      boost: { heading: 4, title: 2, code: 0.6 },
+      boost: { heading: 3 },
       bm25: { k: 1.2, b: 0.5, d: 0.5 },
     },
   });
@@ -224,14 +224,15 @@
     return [...groups.values()].sort((a, b) => b.score - a.score);
   }
 
-  // as they stand in the place, and Chinese ones as long as possible
+  // what was typed, or its other names, as they stand in the place
   function marksOf({ place, terms }, ideas) {
     const text = low(`${place.heading} ${place.text}`);
-    const long = ideas.flatMap(({ word, names }) => [low(word), ...names]).filter((word) => HAN.test(word));
-    const here = (words) => words.filter((word) => word.length > 1 && text.includes(word));
-    const han = here(long);
-    const rest = here(terms).filter((term) => !han.length || !HAN.test(term));
-    return [...new Set([...han, ...rest])].sort((a, b) => b.length - a.length);
+    const typed = ideas.flatMap(({ word }) => runsOf(word)).flatMap(termsOfName).map(stem);
+    const begun = terms.filter((term) => !HAN.test(term) && typed.some((word) => term.startsWith(word)));
+    const whole = ideas.flatMap(({ word, names }) => [low(word), ...names]);
+    const here = (words) => [...new Set(words)].filter((word) => word.length > 1 && text.includes(word));
+    const marks = here([...whole, ...begun]);
+    return (marks.length ? marks : here(terms)).sort((a, b) => b.length - a.length);
   }
 
   const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
@@ -244,9 +245,10 @@
   /** Return what stands around the first mark in a place. */
   function excerpt({ text }, marks) {
     const at = marks.length ? Math.max(0, text.search(pattern(marks))) : 0;
-    const start = at < 60 ? 0 : text.lastIndexOf(" ", at - 40) + 1 || at - 20;
-    const part = text.slice(start, start + 160);
-    return (start ? "… " : "") + part + (start + 160 < text.length ? " …" : "");
+    const length = HAN.test(text) ? 90 : 160; // Chinese characters are wider
+    const start = at < length / 3 ? 0 : Math.max(at - length / 4, text.lastIndexOf(" ", at - length / 4) + 1);
+    const part = text.slice(start, start + length);
+    return (start ? "… " : "") + part + (start + length < text.length ? " …" : "");
   }
 
   globalThis.siteSearch = { search, split, excerpt, ready, places };
