@@ -8,6 +8,7 @@
   let options = [];
   let chosen = -1;
   let turn = 0;
+  let shownFor;
 
   const element = (name, attributes, ...content) => {
     const made = document.createElement(name);
@@ -28,6 +29,7 @@
   }
 
   function show(query, groups) {
+    shownFor = query;
     list.replaceChildren();
     options = [];
     groups.slice(0, shown).forEach(({ title, part, hits }, i) => {
@@ -70,10 +72,10 @@
     event.preventDefault();
     choose((chosen + STEPS[event.key] + options.length) % options.length);
   });
-  form.addEventListener("submit", (event) => {
-    if (!options.length) return;
+  form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    options[Math.max(chosen, 0)].click();
+    if (shownFor !== input.value.trim()) await search(); // Enter was faster
+    options[chosen]?.click();
   });
 
   input.value ||= new URLSearchParams(location.search).get("q") ?? "";

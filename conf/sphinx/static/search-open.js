@@ -6,6 +6,8 @@
   const dialog = input?.closest("dialog");
 
   function load() {
+    const status = document.querySelector(".hs-search-status");
+    status.textContent = status.dataset.loading;
     for (const name of SCRIPTS) {
       const script = document.createElement("script");
       script.src = new URL(name, here);
