@@ -10,7 +10,7 @@ WORK = "HAIKU_STATE_WORK"
 
 KINDS = ("predict", "repair", "write", "port", "quiz", "capstone")
 
-PROPERTIES = ("again", "arguments", "pure", "jit", "traces", "vmap", "keys")
+PROPERTIES = ("again", "arguments", "pure", "jit", "vmap", "keys")
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Check:
       mistakes: the wrong results that are known.
       properties: what else must hold: ``again``, the same call twice gives the same;
         ``arguments``, they are not changed; ``pure``, :func:`.explain` finds nothing; ``jit``,
-        the compiled program gives the same; ``traces``, it is traced once for many calls;
-        ``vmap``, so does the vectorized one; ``keys``, no key is used twice.
+        the compiled program gives the same; ``vmap``, so does the vectorized one; ``keys``, no
+        key is used twice.
       types: whether dtype and weak type must be those of the expected leaves too.
       tolerance: the relative and absolute difference that is allowed between floating-point
         numbers.

@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -21,6 +22,11 @@ WHY_PROGRESS = _("it says which exercises are passed; move it away, and checks r
 WHY_STARTED = _("the command looks for progress.json in this folder and in haiku_exercises")
 NOT_FOUND = _("{path} does not exist")
 WHY_NOT_FOUND = _("the file is made by start, and is checked where it was made")
+NOT_A_FILE = _("{path} is not a file")
+WHY_NOT_A_FILE = _("an answer is one file; move away what bears its name")
+NOT_TEXT = _("{path} is not text in UTF-8")
+WHY_NOT_TEXT = _("Python reads a file as UTF-8, unless its first line names another encoding")
+LANGUAGES = ("en", "zh_CN")
 
 
 class Folder:
@@ -36,20 +42,21 @@ class Folder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._data: dict[str, Any] = {"current": None, "language": None, "exercises": {}}
-        file = path / PROGRESS
+        self._load()
+
+    def _load(self) -> None:
+        """Read the record, to which another terminal may have added something."""
+        file = self.path / PROGRESS
         if not file.exists():
             return
-        try:
+        data: Any = None
+        with contextlib.suppress(ValueError, IsADirectoryError):
             data = json.loads(file.read_text(encoding="utf-8"))
-            entries = data["exercises"]
-            well_formed = all(isinstance(entry, dict) for entry in entries.values())
-        except (ValueError, KeyError, TypeError, AttributeError):
-            well_formed = False
-        if not well_formed:
+        if not _is_record(data):
             raise ExerciseError(
                 problem=translated(DAMAGED).format(path=file),
                 wrong=f"python -m haiku_state exercises progress  # {PROGRESS}",
-                right=f"mv {PROGRESS} {PROGRESS}.old",
+                right=f"mv {file} {file}.old",
                 why=WHY_PROGRESS,
             )
         self._data |= data
@@ -67,10 +74,11 @@ class Folder:
 
     def none_started(self) -> ExerciseError:
         """Return the error for what needs an exercise that was started."""
+        there = "" if self.path == Path(DEFAULT) else f" --dir {self.path}"
         return ExerciseError(
             problem=translated(NONE_STARTED).format(path=self.path),
-            wrong="python -m haiku_state exercises check",
-            right="python -m haiku_state exercises start",
+            wrong=f"python -m haiku_state exercises check{there}",
+            right=f"python -m haiku_state exercises start{there}",
             why=WHY_STARTED,
         )
 
@@ -105,6 +113,9 @@ class Folder:
 
         Returns:
           Whether the file is new.
+
+        Raises:
+          ExerciseError: if something else than a file bears its name.
         """
         text = stub(name)
         self.path.mkdir(parents=True, exist_ok=True)
@@ -114,6 +125,8 @@ class Folder:
             is_new = True
         except FileExistsError:
             is_new = False
+            self._check_file(name)
+        self._load()
         self._data["language"] = language or self.language
         self._data["current"] = name
         self._note(name)
@@ -141,20 +154,41 @@ class Folder:
         """Return the answer of the learner.
 
         Raises:
-          ExerciseError: if there is none.
+          ExerciseError: if there is none, or if it is not text.
         """
+        file = self.file_of(name)
+        if file.exists():
+            self._check_file(name)
         try:
-            return self.file_of(name).read_bytes().decode("utf-8", errors="surrogateescape")
+            return text_in(file)
         except FileNotFoundError:
             raise ExerciseError(
-                problem=translated(NOT_FOUND).format(path=self.file_of(name)),
+                problem=translated(NOT_FOUND).format(path=file),
                 wrong=f"python -m haiku_state exercises check {name}",
                 right=f"python -m haiku_state exercises start {name}",
                 why=WHY_NOT_FOUND,
             ) from None
+        except (SyntaxError, UnicodeDecodeError):
+            raise ExerciseError(
+                problem=translated(NOT_TEXT).format(path=file),
+                wrong=f"{file.name}: GBK, UTF-16, …",
+                right=f"{file.name}: UTF-8",
+                why=WHY_NOT_TEXT,
+            ) from None
+
+    def _check_file(self, name: str) -> None:
+        file = self.file_of(name)
+        if not file.is_file():
+            raise ExerciseError(
+                problem=translated(NOT_A_FILE).format(path=file),
+                wrong=f"python -m haiku_state exercises check {name}",
+                right=f"mv {file} {file}.old",
+                why=WHY_NOT_A_FILE,
+            )
 
     def note_check(self, name: str, passed: bool) -> None:
         """Record that an answer was checked."""
+        self._load()
         self._data["current"] = name
         entry = self._note(name, checks=int(self._entry(name).get("checks", 0)) + 1)
         if passed and not entry.get("passed"):
@@ -162,6 +196,7 @@ class Folder:
 
     def note_hint(self, name: str) -> None:
         """Record that one more hint was shown."""
+        self._load()
         self._note(name, hints=self.hints(name) + 1)
 
     def _entry(self, name: str) -> dict[str, Any]:
@@ -185,6 +220,31 @@ class Folder:
         finally:
             with contextlib.suppress(FileNotFoundError):
                 other.unlink()
+
+
+def text_in(file: Path) -> str:
+    """Return the text of a Python file: in UTF-8, or in the encoding that its first line names.
+
+    Raises:
+      SyntaxError: if that is no encoding, or if a file without such a line is not UTF-8.
+      UnicodeDecodeError: if it is not in that encoding.
+    """
+    return importlib.util.decode_source(file.read_bytes())
+
+
+def _is_record(data: Any) -> bool:
+    """Return whether each thing in a record has the type that it is used with."""
+    if not isinstance(data, dict) or not isinstance(data.get("exercises"), dict):
+        return False
+    return (
+        isinstance(data.get("current"), str | None)
+        and data.get("language") in (None, *LANGUAGES)
+        and all(
+            isinstance(entry, dict)
+            and all(isinstance(entry.get(count, 0), int) for count in ("checks", "hints"))
+            for entry in data["exercises"].values()
+        )
+    )
 
 
 def _today() -> str:

@@ -5,7 +5,9 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from haiku_state.errors import MissingExtraError
 from haiku_state.exercises import check, tasks
+from haiku_state.exercises.folder import text_in
 from haiku_state.exercises.notebook import answers_in
 
 COLUMNS = ("learner", "exercise", "passed", "idea", "line", "problem")
@@ -22,14 +24,17 @@ def grade(folder: Path, table: Path) -> int:
       How many answers were checked. A learner without any has an empty row, and a notebook that
       cannot be read a row of its own.
     """
-    learners = sorted(path for path in folder.iterdir() if path.is_dir())
+    hidden = (".", "__")  # what editors, Jupyter and Python leave behind
+    learners = sorted(
+        path for path in folder.iterdir() if path.is_dir() and not path.name.startswith(hidden)
+    )
+    found = [(learner.name, *answer) for learner in learners for answer in _answers(learner)]
     with (
         ThreadPoolExecutor(os.cpu_count()) as pool,
         table.open("x", newline="", encoding="utf-8") as stream,
     ):
         writer = csv.writer(stream)
         writer.writerow(COLUMNS)
-        found = [(learner.name, *answer) for learner in learners for answer in _answers(learner)]
         rows = pool.map(lambda one: _row(*one), found)
         writer.writerows(rows)
     return sum(bool(name) for _learner, name, _source in found)
@@ -55,9 +60,14 @@ def _answers(folder: Path) -> list[tuple[str, str | Exception]]:
     for file in sorted(folder.glob("*.ipynb")):
         try:
             found |= answers_in(file)
+        except MissingExtraError:
+            raise
         except Exception as error:  # of whatever kind: it is somebody's file
             damaged.append((file.name, error))
     for file in sorted(folder.glob("*.py")):  # a file counts more than a cell
-        found[file.stem] = file.read_bytes().decode("utf-8", errors="surrogateescape")
+        try:
+            found[file.stem] = text_in(file)
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            found[file.stem] = error
     answers = [(name, found[name]) for name in tasks.ORDER if name in found]
     return answers + damaged or [("", "")]

@@ -63,14 +63,6 @@ JIT_DIFFERS = Idea(
     ),
     "pure/thinking_in_jax#what-jit-sees",
 )
-RETRACED = Idea(
-    "retraced",
-    _(
-        "The function was traced again although only the values changed: something made each value "
-        "a part of the program."
-    ),
-    "update/jitted_update#how-often-does-it-compile",
-)
 NOT_TRACEABLE = Idea(
     "not traceable",
     _(

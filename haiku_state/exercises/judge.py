@@ -52,7 +52,6 @@ RAISES = {
     "keys": "{problem}",
 }
 FOUND = _("`explain` finds: {kind} of `{name}`.")
-TRACED = _("Under `jax.jit` it is traced {count} times for calls that differ only in their values.")
 NOT_KILLED = _("It caught the end of its process.")
 TYPES = _("The numbers are right, and their types are not.")
 
@@ -206,15 +205,15 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
     if differences:
         idea = _mistaken(check, inputs, got) or check.idea
         yield _different(translated(WRONG), idea, differences)
+    if "arguments" in seen:
+        before, after = flat(inputs), decoded(seen["arguments"]["tree"])
+        if differences := _differences(before, after, 0.0):
+            yield _different(translated(PROBLEMS["arguments"]), IDEAS["arguments"], differences)
     for finding in seen.get("pure", {}).get("findings", ()):
         kind, name = finding["kind"], finding["name"]
         problem = translated(FOUND).format(kind=translated(kind), name=name)
         idea = ideas.BY_FINDING.get(kind, check.idea)
         yield Failure(problem, idea, line=finding["line"] or None)
-    if "arguments" in seen:
-        before, after = flat(inputs), decoded(seen["arguments"]["tree"])
-        if differences := _differences(before, after, 0.0):
-            yield _different(translated(PROBLEMS["arguments"]), IDEAS["arguments"], differences)
     for name in ("again", "jit", "vmap", "keys"):
         result = seen.get(name)
         if result is None:
@@ -230,9 +229,6 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
         allowed = 0.0 if name == "again" else check.tolerance
         if differences := _differences(against, tree, allowed):
             yield _different(translated(PROBLEMS[name]), IDEAS[name], differences)
-    count = seen.get("traces", {}).get("count", 1)
-    if "traces" in check.properties and count > 1:
-        yield Failure(translated(TRACED).format(count=count), ideas.RETRACED)
     if check.types and (wrong := _types(expected, got)):
         yield _different(translated(TYPES), ideas.DTYPE, wrong)
 
@@ -279,10 +275,13 @@ def _mistaken(check: Check, inputs: Any, got: Tree) -> Idea | None:
 def _differences(expected: Tree, got: Tree, tolerance: float) -> list[tuple[str, str]]:
     """Return pairs of texts, what was expected and what came, for each leaf that differs.
 
-    Where the trees have different leaves, each side shows its own.
+    Where the trees have different leaves, each side shows those that the other one lacks.
     """
     if expected.keys() != got.keys():
-        first, second = ([_shown(*pair) for pair in tree.items()] for tree in (expected, got))
+        first, second = (
+            [_shown(path, leaf) for path, leaf in tree.items() if path not in other]
+            for tree, other in ((expected, got), (got, expected))
+        )
         return list(itertools.zip_longest(first or ["–"], second or ["–"], fillvalue=""))
     return [
         (_shown(path, leaf), _shown(path, got[path]))

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from haiku_state import exercises
+from haiku_state.errors import ExerciseError, MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, reading, translated
 from haiku_state.exercises import tasks
@@ -17,6 +18,10 @@ INTRODUCTION = _(
     "Run the next cell first. Each exercise is a cell that begins with `%%exercise`: change it "
     "and run it, and its answer is checked. A cell that passes is run in this notebook as well, "
     "so that you can use what it defines."
+)
+FOLDER_INTRODUCTION = _(
+    "Each exercise is a file in this folder. In a terminal in this folder, `{start}` begins with "
+    "the first one, and `{check}` checks what you have written."
 )
 HINT = _("Hint {number}")
 SOLUTION = _("A solution")
@@ -37,12 +42,22 @@ def exercise_magic(shell: Any) -> Callable[[str, str], None]:
 
     def exercise(line: str, cell: str) -> None:
         """Check the cell as the answer to an exercise, and run it here if it passes."""
-        result = exercises.check(line.strip(), cell)
+        name = line.strip()
+        try:
+            result = exercises.check(name, _below_magic(cell), f"{MAGIC} {name}")
+        except ExerciseError as error:
+            print(error)
+            return
         print(result)
         if result.passed:
             shell.run_cell(cell)
 
     return exercise
+
+
+def _below_magic(code: str) -> str:
+    """Return the code of a cell, with the line numbers that the notebook shows."""
+    return f"\n{code}"
 
 
 def write_notebooks(folder: Path, language: str, with_solutions: bool) -> list[Path]:
@@ -56,8 +71,7 @@ def write_notebooks(folder: Path, language: str, with_solutions: bool) -> list[P
     Returns:
       The files.
     """
-    import nbformat
-
+    nbformat = _nbformat()
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with reading(language):
@@ -124,7 +138,9 @@ def write_folder(folder: Path, language: str, with_solutions: bool) -> list[Path
     """
     files: dict[Path, str] = {}
     with reading(language):
-        chapters = []
+        command = "python -m haiku_state exercises"
+        words = {"start": f"{command} start --dir .", "check": f"{command} check"}
+        chapters = [translated(FOLDER_INTRODUCTION).format(**words)]
         for title, names in tasks.PARTS:
             chapters.append(f"## {translated(title)}")
             for name in names:
@@ -146,12 +162,18 @@ def answers_in(notebook: Path) -> dict[str, str]:
     Raises:
       ValueError: if it is no notebook.
     """
-    import nbformat
-
-    cells = nbformat.read(notebook, as_version=4).cells
+    cells = _nbformat().read(notebook, as_version=4).cells
     answers = {}
     for cell in cells:
         line, _newline, code = str(cell.source).partition("\n")
         if cell.cell_type == "code" and line.startswith(MAGIC):
-            answers[line.removeprefix(MAGIC).strip()] = code
+            answers[line.removeprefix(MAGIC).strip()] = _below_magic(code)
     return answers
+
+
+def _nbformat() -> Any:
+    try:
+        import nbformat
+    except ImportError:
+        raise MissingExtraError(library="nbformat", extra="exercises") from None
+    return nbformat

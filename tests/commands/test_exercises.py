@@ -116,7 +116,60 @@ def test_without_a_start_the_folder_is_named(run, command):
 
 def test_a_wrong_name_is_one_line(run):
     run("start", "counter")
-    assert run("check", "conter") == (2, "haiku_state: error: there is no exercise conter.\n")
+    line = "haiku_state exercises check: error: there is no exercise conter; try: counter\n"
+    assert run("check", "conter") == (2, line)
+
+
+def test_a_missing_start_is_told_with_what_makes_up_for_it(run):
+    assert run("check")[1].endswith("; try: python -m haiku_state exercises start\n")
+    assert run("check", "--dir", "a")[1].endswith(" exercises start --dir a\n")
+    run("start", "--dir", "a")
+    assert run("check", "branch", "--dir", "a")[1].endswith(" exercises start branch\n")
+
+
+def test_the_language_holds_before_a_folder_is_there(run, tmp_path):
+    assert "练习" in run("check", "--lang", "zh_CN")[1]
+    (tmp_path / PROGRESS).write_text("{")
+    assert "不是" in run("check", "--lang", "zh_CN")[1]
+
+
+def test_start_takes_the_folder_as_the_other_commands_do(run, tmp_path):
+    run("start", "--dir", "mine")
+    assert (tmp_path / "mine" / f"{names()[0]}.py").exists()
+    run("start", "counter", "other")
+    assert (tmp_path / "other/counter.py").exists()
+
+
+@pytest.mark.parametrize("command", ["check", "start"])
+def test_a_folder_in_place_of_an_answer_is_one_line(run, tmp_path, command):
+    run("start", "counter")
+    (tmp_path / DEFAULT / "counter.py").unlink()
+    (tmp_path / DEFAULT / "counter.py").mkdir()
+    code, text = run(command, "counter")
+    assert code == 2
+    assert "counter.py is not a file; try: mv " in text
+
+
+def test_an_answer_as_windows_saves_it(run, tmp_path):
+    run("start", "counter")
+    text = solution("counter").replace("\n", "\r\n")
+    (tmp_path / DEFAULT / "counter.py").write_bytes(text.encode("utf-8-sig"))
+    assert run("check")[0] == 0
+    (tmp_path / DEFAULT / "counter.py").write_bytes(f"# 计数器\n{text}".encode("gbk"))
+    code, text = run("check")
+    assert code == 2
+    assert "counter.py is not text in UTF-8" in text
+
+
+def test_the_last_hint_leads_to_a_solution(run):
+    run("start", "counter")
+    told = [" exercises solution counter" in run("hint")[1] for _number in range(4)]
+    assert told == [False, False, True, True]
+
+
+def test_a_count_in_chinese_has_a_chinese_colon(run):
+    run("start", "counter", "--lang", "zh_CN")
+    assert ": " not in run("progress")[1].replace("\n\n", "\n").partition("下一题")[0]
 
 
 def test_start_goes_on_with_a_file(run, tmp_path):
@@ -148,6 +201,27 @@ def test_an_exported_folder_with_solutions(run, tmp_path):
     assert all(load(name).statement in readme for name in names())
 
 
+def test_what_the_readme_of_an_exported_folder_says_works(run, tmp_path, monkeypatch):
+    run("export", "out", "--format", "folder")
+    (tmp_path / f"out/{names()[0]}.py").write_text(solution(names()[0]), encoding="utf-8")
+    readme = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path / "out")
+    for line, code in ("start --dir .", 0), ("check", 0):
+        assert f"`python -m haiku_state exercises {line}`" in readme
+        assert run(*line.split())[0] == code
+
+
+def test_notebooks_without_nbformat_name_the_extra(run, tmp_path, monkeypatch):
+    (tmp_path / "class/ada").mkdir(parents=True)
+    (tmp_path / "class/ada/mine.ipynb").write_text("{}")
+    monkeypatch.setitem(sys.modules, "nbformat", None)
+    for words in ("export", "out"), ("grade", "class"):
+        code, text = run(*words)
+        assert code
+        assert 'pip install "haiku-state[exercises]"' in text
+    assert not (tmp_path / "grades.csv").exists()
+
+
 def test_an_export_overwrites_nothing(run, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine.txt").write_text("mine")
@@ -167,6 +241,10 @@ def test_grades_of_a_class(run, tmp_path):
     (tmp_path / "class/cyd").mkdir()
     (tmp_path / "class/cyd/mine.ipynb").write_text("{")
     (tmp_path / "class/dan").mkdir()
+    (tmp_path / "class/eve").mkdir()
+    (tmp_path / "class/eve/counter.py").write_bytes("# 计数器".encode("gbk"))
+    for hidden in (".ipynb_checkpoints", "__MACOSX"):
+        (tmp_path / "class" / hidden).mkdir()
     code, text = run("grade", "class")
     assert code == 0, text
     with (tmp_path / "grades.csv").open(encoding="utf-8") as stream:
@@ -176,24 +254,40 @@ def test_grades_of_a_class(run, tmp_path):
         ("bob", "counter", "False"),
         ("cyd", "mine.ipynb", "False"),
         ("dan", "", ""),
+        ("eve", "counter", "False"),
     ]
+    number = stub("counter").splitlines().index("    total = total + increment") + 2
+    assert int(rows[1]["line"]) == number  # as the notebook counts: below the line of the magic
     assert rows[1]["idea"]
     assert run("grade", "class")[0] == 2  # the table is not overwritten
 
 
-def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path):
+MORE_CELLS = (
+    "print(count(1, 2))",
+    "%%exercise conter\npass",
+    "%%exercise counter\ndef count(state, increment):\n    return nothing",
+)
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     nbclient = pytest.importorskip("nbclient")
-    run("export", "out")
+    run("export", "out", "--lang", language)
     file = tmp_path / "out/exercises_2.ipynb"
     notebook = nbformat.read(file, as_version=4)
     wanted = [0, 1, *(n for n, cell in enumerate(notebook.cells) if " counter\n" in cell.source)]
     notebook.cells = [notebook.cells[number] for number in wanted]
     notebook.cells[-1].source = f"%%exercise counter\n{solution('counter')}"
-    notebook.cells.append(nbformat.v4.new_code_cell("print(count(1, 2))"))
+    notebook.cells += map(nbformat.v4.new_code_cell, MORE_CELLS)
     nbclient.NotebookClient(notebook, kernel_name="python3").execute()
-    printed = "".join(output.get("text", "") for output in notebook.cells[-2].outputs)
-    assert printed.startswith("passed: ")
-    assert notebook.cells[-1].outputs[0].text == "(2, 3)\n"
+    printed = ["".join(output.get("text", "") for output in cell.get("outputs", ()))
+               for cell in notebook.cells]  # fmt: skip
+    passed, used, unknown, unfinished = printed[-4:]
+    assert passed.startswith({"en": "passed: ", "zh_CN": "通过："}[language])
+    assert used == "(2, 3)\n"
+    assert unknown.splitlines()[0].endswith({"en": "conter.", "zh_CN": "练习。"}[language])
+    place = {"en": "%%exercise counter, line 3:", "zh_CN": "%%exercise counter, 第 3 行："}
+    assert place[language] in unfinished
 
 
 def test_watch_checks_what_is_saved(run, tmp_path):
@@ -206,7 +300,7 @@ def test_watch_checks_what_is_saved(run, tmp_path):
         text=True,
         encoding="utf-8",
     )
-    patience = threading.Timer(60, watching.kill)
+    patience = threading.Timer(120, watching.kill)
     patience.start()
     try:
         assert watching.stdout.readline().startswith("Waiting for a file in")
@@ -214,12 +308,22 @@ def test_watch_checks_what_is_saved(run, tmp_path):
         lines = iter(watching.stdout.readline, "")
         assert any(line.startswith("passed: ") for line in lines)
         assert any(f"{names()[1]}.py is ready" in line for line in lines)
+        assert any(line.startswith("Waiting") for line in lines)
+        run("hint", names()[1])  # as in another terminal
+        (folder / f"{names()[1]}.py").write_bytes(b"\xff")
+        assert any(line.endswith("is not text in UTF-8.\n") for line in lines)
+        (folder / f"{names()[1]}.py").write_text("", encoding="utf-8")
+        assert any(line.startswith("not yet: ") for line in lines)
+        assert any(line.startswith("If you are stuck") for line in lines)
     finally:
         patience.cancel()
         watching.terminate()
         watching.communicate()
     record = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
     assert record["exercises"][names()[0]]["passed"]
+    # one check: the file that was made was not checked, nor what is no text
+    second = record["exercises"][names()[1]]
+    assert (second["checks"], second["hints"]) == (1, 1)
     assert (folder / f"{names()[1]}.py").exists()
 
 

@@ -70,13 +70,45 @@ def test_the_next_one_is_the_first_that_has_not_passed(folder):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"exercises": 1}', '{"exercises": {"a": 1}}', "\0"]
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "\0",
+        '{"exercises": 1}',
+        '{"exercises": {"a": 1}}',
+        '{"exercises": {"a": {"hints": "1"}}}',
+        '{"exercises": {"a": {"checks": []}}}',
+        '{"exercises": {}, "language": "fr"}',
+        '{"exercises": {}, "current": 1}',
+    ],
 )
 def test_a_damaged_record_is_refused_and_kept(text, tmp_path):
     (tmp_path / PROGRESS).write_text(text)
     with pytest.raises(ExerciseError, match="is not what this command has written"):
         Folder(tmp_path)
     assert (tmp_path / PROGRESS).read_text() == text
+
+
+def test_a_folder_in_place_of_the_record_is_refused(tmp_path):
+    (tmp_path / PROGRESS).mkdir()
+    with pytest.raises(ExerciseError, match="is not what this command has written"):
+        Folder(tmp_path)
+
+
+def test_two_terminals_keep_what_the_other_one_wrote(folder):
+    folder.start("counter")
+    other = Folder(folder.path)
+    for _number in range(3):
+        other.note_hint("counter")
+    folder.note_check("counter", passed=False)
+    other.note_check("counter", passed=True)
+    folder.start("branch")
+    again = Folder(folder.path)
+    assert again.hints("counter") == 3
+    assert again.passed("counter")
+    assert again.current == "branch"
 
 
 def test_a_full_disk_leaves_the_old_record(folder, monkeypatch):

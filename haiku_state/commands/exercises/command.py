@@ -7,16 +7,16 @@ from pathlib import Path
 
 from haiku_state import exercises
 from haiku_state.commands.parser import OneLineParser
+from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, reading, translated, wrapped
 from haiku_state.exercises import tasks
 from haiku_state.exercises.exercise import Exercise
-from haiku_state.exercises.folder import DEFAULT, Folder
+from haiku_state.exercises.folder import DEFAULT, LANGUAGES, Folder
 from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
 from haiku_state.exercises.result import COLUMNS, Result
 
 HELP = _("practise: small programs to write, checked for what they do and for purity")
-LANGUAGES = ("en", "zh_CN")
 COMMAND = "python -m haiku_state exercises"
 
 STARTED = _("{file} is ready. Read it, change it, and check it:")
@@ -27,11 +27,14 @@ STUCK = _("If you are stuck: {command}")
 HINT = _("Hint {number} of {count}: {text}")
 NO_SOLUTION = _("the solution of {name} is shown once it has passed, or after its last hint")
 KEPT = _("What you wrote is now {file}.")
+AFTER_HINTS = _("A solution: {command}")
+PART = _("{part}: {count}")
 PASSED_COUNT = _("{passed} of {count} passed")
 WATCHING = _("Waiting for a file in {folder} to be saved; Ctrl-C ends this.")
 WRITTEN = _("{count} files were written to {folder}.")
 GRADED = _("{count} answers were checked; the table is {file}.")
 ABOUT = _("{title} ({kind}, {minutes} min)")
+TRY = _("{problem}; try: {right}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -57,12 +60,12 @@ def add_arguments(parser: OneLineParser) -> None:
         return command
 
     add("list", _list, _("list all exercises"), "dir")
-    start = add("start", _start, _("make the file of an exercise, or go on with it"))
+    start = add("start", _start, _("make the file of an exercise, or go on with it"), "dir")
     group = start.add_argument_group(translated(_("arguments")))
     text = translated(_("which exercise; the first one that has not passed by default"))
     group.add_argument("name", metavar="NAME", nargs="?", help=text)
     text = translated(_("the folder to make it in; {folder} by default")).format(folder=DEFAULT)
-    group.add_argument("dir", metavar="DIR", nargs="?", type=Path, help=text)
+    group.add_argument("place", metavar="DIR", nargs="?", type=Path, help=text)
     add("check", _check, _("check your answer"), "name", "dir")
     add("hint", _hint, _("show one more hint"), "name", "dir")
     add("solution", _solution, _("show a solution"), "name", "dir")
@@ -87,12 +90,22 @@ def add_arguments(parser: OneLineParser) -> None:
 
 
 def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.Namespace) -> int:
-    folder = Folder.find(options.dir) if "dir" in options and command is not _export else None
-    if folder and not folder.exists and command not in (_list, _start):
-        raise folder.none_started()
-    language = options.lang or (folder and folder.language) or reader_language()
-    with reading(str(language)):
-        return command(parser, options, folder)
+    language = options.lang or reader_language()
+    try:
+        with reading(language):
+            folder = None
+            if "dir" in options and command is not _export:
+                folder = Folder.find(options.dir or vars(options).get("place"))
+                if command is not _list:
+                    _check_folder(parser, folder.path)
+            if folder and not folder.exists and command not in (_list, _start):
+                raise folder.none_started()
+        language = options.lang or (folder and folder.language) or language
+        with reading(language):
+            return command(parser, options, folder)
+    except ExerciseError as error:
+        problem, right = error.what.rstrip(".。"), error.values["right"]
+        parser.error(translated(TRY, language).format(problem=problem, right=right))
 
 
 def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
@@ -107,7 +120,6 @@ def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -
 
 
 def _start(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    _check_folder(parser, folder.path)
     name = options.name or folder.next()
     if name is None:
         print(translated(ALL_PASSED))
@@ -168,6 +180,8 @@ def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) ->
     folder.note_hint(name)
     text = translated(hints[number - 1])
     _print(translated(HINT).format(number=number, count=len(hints), text=text))
+    if number == len(hints):
+        print("\n" + translated(AFTER_HINTS).format(command=f"{COMMAND} solution {name}"))
     return 0
 
 
@@ -193,7 +207,7 @@ def _progress(_parser: OneLineParser, options: argparse.Namespace, folder: Folde
     for title, names in tasks.PARTS:
         passed = sum(map(folder.passed, names))
         count = translated(PASSED_COUNT).format(passed=passed, count=len(names))
-        print(f"{translated(title)}: {count}")
+        print(translated(PART).format(part=translated(title), count=count))
         started = [name for name in names if folder.file_of(name).exists()]
         for name in started:
             mark = "✓" if folder.passed(name) else " "

@@ -4,8 +4,8 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
-from haiku_state.errors import MissingExtraError
-from haiku_state.exercises import tasks
+from haiku_state.errors import ExerciseError, MissingExtraError
+from haiku_state.exercises import stub, tasks
 from haiku_state.exercises.folder import Folder
 from haiku_state.exercises.judge import judge
 from haiku_state.exercises.result import Result
@@ -33,8 +33,7 @@ def watch(
 
     def check(name: str) -> None:
         path = folder.file_of(name).absolute()
-        result = judge(tasks.load(name), folder.read(name), path)
-        tell(name, result)
+        tell(name, result := judge(tasks.load(name), folder.read(name), path))
         following = folder.next()
         if result.passed and following and not folder.file_of(following).exists():
             print()
@@ -47,9 +46,17 @@ def watch(
         if not is_told:  # what is saved from now on is seen, and what was saved before is not
             print(waiting, flush=True)
             is_told = True
-        saved = {Path(path).stem for _change, path in changes if Path(path).exists()}
+        saved = {Path(path).name for _change, path in changes if Path(path).is_file()}
+        added = {Path(path).name for change, path in changes if change == watchfiles.Change.added}
         for name in tasks.ORDER:
-            if name in saved:
+            file = f"{name}.py"
+            if file not in saved:
+                continue
+            try:
+                if file in added and folder.read(name) == stub(name):
+                    continue  # it was made by start, by reset, or here
                 print(flush=True)
                 check(name)
-                print(f"\n{waiting}", flush=True)
+            except ExerciseError as error:  # the next save is checked again
+                print(error.what)
+            print(f"\n{waiting}", flush=True)

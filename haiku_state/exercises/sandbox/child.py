@@ -29,7 +29,6 @@ from haiku_state.exercises.sandbox.values import encoded, flat
 
 DEVICES = 4
 GIBIBYTES = 4
-CALLS = 3
 
 
 def main(channel: Connection, printed: Connection, folder: str) -> None:
@@ -107,20 +106,8 @@ def observe(
         seen["again"] = attempt(play, on_device(inputs), path)
     if "pure" in wanted:
         seen["pure"] = {"findings": _findings(play, on_device(inputs), path)}
-    if "jit" in wanted or "traces" in wanted:
-        traces: list[int] = []
-
-        def counted(*arguments: Any) -> Any:
-            traces.append(1)
-            return play(*arguments)
-
-        compiled = jax.jit(counted)
-        seen["jit"] = attempt(compiled, on_device(inputs), path)
-        if "error" not in seen["jit"]:
-            with contextlib.suppress(Exception):
-                for other in (rows * CALLS)[:CALLS]:
-                    compiled(*on_device(other))
-        seen["traces"] = {"count": len(traces)}
+    if "jit" in wanted:
+        seen["jit"] = attempt(jax.jit(play), on_device(inputs), path)
     if "vmap" in wanted:
         many = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *map(on_device, rows))
         row = next(index for index, other in enumerate(rows) if other is inputs)

@@ -68,6 +68,13 @@ OLD_STATE = Idea(
         "the threaded program needs the new value too."
     ),
 )
+FORMULA = Idea(
+    "formula",
+    _(
+        "The numbers are those of another formula: the new level is what is left of the old one, "
+        "or the size of the sample if that is larger, and the output is divided by it."
+    ),
+)
 CHOICE = Idea(
     "ref or thread",
     _(
@@ -154,7 +161,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=lambda answer, level, sample: answer.meter(level, sample),
             expected=_metered,
-            idea=ideas.REFERENCE,
+            idea=FORMULA,
             mistakes=(
                 *IN_PLACE,
                 Mistake(ORDER, like=lambda level, sample: _metered(level, sample)[::-1]),
@@ -165,7 +172,7 @@ EXERCISE = Exercise(
                     like=lambda level, sample: (sample / level, _metered(level, sample)[1]),
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(
@@ -187,7 +194,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_back,
             expected=_back_expected,
-            idea=ideas.REFERENCE,
+            idea=FORMULA,
         ),
         Check(
             _("A scan carries the levels of eight channels, mapped by vmap"),

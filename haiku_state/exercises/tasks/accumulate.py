@@ -72,8 +72,8 @@ DROPPED = Idea(
 WHOLE = Idea(
     "one at a time",
     _(
-        "The loss function was given the whole batch. Only one microbatch at a time should have to "
-        "fit into memory."
+        "The loss function was given all rows at once. Only one microbatch at a time should have "
+        "to fit into memory."
     ),
     LESSON,
 )
@@ -140,8 +140,13 @@ def _seen(answer, params, state, batch):
         return _loss(params, state, batch)
 
     count = 8
-    jax.eval_shape(lambda *given: answer.accumulate(loss_fn, *given, count), params, state, batch)
-    return {"rows": max(seen), "traced once": len(seen) < count}
+    program = jax.make_jaxpr(lambda *given: answer.accumulate(loss_fn, *given, count))
+    outside = [one.primitive.name for one in program(params, state, batch).jaxpr.eqns]
+    return {
+        "rows": max(seen),
+        "traced once": len(seen) < count,
+        "all in the loop": "dot_general" not in outside,
+    }
 
 
 def _like(**changes):
@@ -154,6 +159,10 @@ def _same_state(leaves, params, state, batch):
 
 def _one_step(leaves, params, state, batch):
     return leaves["['state']['count']"] == state["count"] + 1
+
+
+def _other_count(leaves, params, state, batch):
+    return leaves["['state']['count']"] != state["count"] + COUNT
 
 
 EXERCISE = Exercise(
@@ -196,6 +205,7 @@ EXERCISE = Exercise(
                     leaves, params, state, batch)),
                 Mistake(DROPPED, when=_same_state),
                 Mistake(THREADED, when=_one_step),
+                Mistake(CHOSEN, when=_other_count),
                 Mistake(WHOLE, error="has no leading axis"),
             ),
             properties=("again", "arguments", "pure", "jit"),
@@ -205,10 +215,15 @@ EXERCISE = Exercise(
             _("The loss function sees one microbatch at a time, and is not traced for each"),
             inputs=_draw,
             play=_seen,
-            expected=lambda params, state, batch: {"rows": 2, "traced once": True},
+            expected=lambda params, state, batch: {
+                "rows": 2,
+                "traced once": True,
+                "all in the loop": True,
+            },
             idea=WHOLE,
             mistakes=(
-                Mistake(UNROLLED, when=lambda leaves, *inputs: leaves["['rows']"] == 2),
+                Mistake(UNROLLED, when=lambda leaves, *inputs: not leaves["['traced once']"]),
+                Mistake(WHOLE, when=lambda leaves, *inputs: leaves["['rows']"] == 2),
                 Mistake(CHOSEN, when=lambda leaves, *inputs: leaves["['rows']"] < ROWS),
             ),
             draws=1,

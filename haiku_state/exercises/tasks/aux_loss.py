@@ -33,6 +33,7 @@ import numpy as np
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises import ideas
+from haiku_state.exercises.counting import counted_runs
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
 SECOND_RESULT = Idea(
@@ -80,6 +81,15 @@ DOWNHILL = Idea(
     "pure/transformations#all-of-them-together",
 )
 
+LATE = Idea(
+    "late loss",
+    _(
+        "The new params are right. The loss and what was found belong to the params with which the "
+        "step began: the run that is differentiated has them."
+    ),
+    "pure/transformations#a-result-beside-the-loss",
+)
+
 
 def _draw(rng):
     params = {
@@ -108,17 +118,10 @@ def _update(params, batch, learning_rate):
 
 def _runs(answer, params, batch, learning_rate):
     """Update, and count how often the loss function runs meanwhile."""
-    own, runs = answer.loss_fn, []
-
-    def counted(*arguments):
-        runs.append(1)
-        return own(*arguments)
-
-    answer.loss_fn = counted
-    try:
-        answer.update(params, batch, learning_rate)
-    finally:
-        answer.loss_fn = own
+    # a shape that no other check has, so that a compiled update is traced
+    longer = {name: jnp.concatenate([leaf, leaf]) for name, leaf in batch.items()}
+    with counted_runs(answer.loss_fn) as runs:
+        answer.update(params, longer, learning_rate)
     return {"runs": len(runs)}
 
 
@@ -129,6 +132,12 @@ def _has_tracers(got, *_inputs):
 
 def _other_results(got, *_inputs):
     return not {"[0]['w']", "[1]", "[2]['labels']"} <= set(got)
+
+
+def _late(got, *inputs):
+    new_params, loss, _found = _update(*inputs)
+    right = all(np.allclose(got[f"[0]['{name}']"], new_params[name], 1e-4) for name in new_params)
+    return right and not np.allclose(got["[1]"], loss, 1e-4)
 
 
 _MISTAKES = (
@@ -143,6 +152,7 @@ _MISTAKES = (
     Mistake(VALUE_FIRST, error="not enough values to unpack"),
     Mistake(NO_SIDE_DOOR, when=_has_tracers),
     Mistake(THREE_RESULTS, when=_other_results),
+    Mistake(LATE, when=_late),
 )
 
 EXERCISE = Exercise(
@@ -171,7 +181,7 @@ EXERCISE = Exercise(
             expected=_update,
             idea=DOWNHILL,
             mistakes=_MISTAKES,
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
         ),
         Check(
             _("`loss_fn` runs once"),
@@ -179,6 +189,7 @@ EXERCISE = Exercise(
             play=_runs,
             expected=lambda params, batch, learning_rate: {"runs": 1},
             idea=TWICE,
+            draws=1,
         ),
     ),
 )

@@ -212,7 +212,7 @@ EXERCISE = Exercise(
                     },
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             tolerance=1e-4,
         ),
         Check(

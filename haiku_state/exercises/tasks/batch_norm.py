@@ -78,6 +78,14 @@ ONE_PASS = Idea(
     "haiku/batch_norm#far-from-zero",
 )
 
+RUNNING = Idea(
+    "running statistics",
+    _(
+        "The outputs are right. Both running statistics are updated, each from its old value and "
+        "that of the batch, and by the decay rate that the module is given."
+    ),
+)
+
 
 def _draw(rng):
     x = rng.normal(rng.uniform(-5, 5, 3), rng.uniform(0.5, 2, 3), (6, 3)).astype(np.float32)
@@ -199,8 +207,13 @@ EXERCISE = Exercise(
                     WEIGHTS,
                     like=lambda decay_rate, *rest: _trained(np.float32(1 - decay_rate), *rest),
                 ),
+                Mistake(
+                    RUNNING,
+                    when=lambda got, *inputs: np.allclose(got["[0]"], _trained(*inputs)[0], 1e-3),
+                ),
+                Mistake(CHANNELS, error="incompatible shapes for broadcasting"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             tolerance=1e-4,
         ),
         Check(

@@ -74,6 +74,10 @@ SIDES = Idea(
     _("The two sides are swapped: the first one belongs to a condition that is true."),
     "pure/thinking_in_jax#an-if-on-an-argument",
 )
+SIGN = Idea(
+    "sign",
+    _("Whether an error is large is decided by its size: a large negative error is large too."),
+)
 _ON_A_TRACER = (
     Mistake(IF_ON_A_TRACER, error="TracerBoolConversionError"),
     Mistake(IF_ON_A_TRACER, error="ConcretizationTypeError"),
@@ -90,10 +94,9 @@ _ON_THE_FLAG = (
 
 
 def _draw_error(rng):
-    # on both sides of the limit equally often, and with both signs
     limit = rng.uniform(0.5, 2)
-    error = limit * rng.choice([-1, 1]) * (rng.uniform(0.1, 0.9) + rng.integers(0, 2))
-    return np.float32(error), np.float32(limit)
+    small, large = limit * rng.uniform((0.1, 1.1), (0.9, 1.9))
+    return np.float32(small), np.float32(large), np.float32(limit)
 
 
 def _draw_errors(rng):
@@ -115,6 +118,15 @@ def _huber(error, limit):
 
 def _swapped(error, limit):
     return np.where(np.abs(error) > limit, _small(error), _large(error, limit))
+
+
+def _signed(error, limit):
+    return np.where(error <= limit, _small(error), np.float64(limit) * (error - 0.5 * limit))
+
+
+def _on_each_side(huber, small, large, limit):
+    errors = {"small": small, "small, negative": -small, "large": large, "large, negative": -large}
+    return {name: huber(error, limit) for name, error in errors.items()}
 
 
 def _both(answer, errors, limit):
@@ -152,12 +164,15 @@ EXERCISE = Exercise(
         Check(
             _("`huber` chooses by a value"),
             inputs=_draw_error,
-            play=lambda answer, error, limit: answer.huber(error, limit),
-            expected=_huber,
+            play=lambda answer, *inputs: _on_each_side(answer.huber, *inputs),
+            expected=lambda small, large, limit: _on_each_side(_huber, small, large, limit),
             idea=IF_ON_A_TRACER,
-            mistakes=(*_ON_A_TRACER, Mistake(SIDES, like=_swapped)),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
-            draws=4,
+            mistakes=(
+                *_ON_A_TRACER,
+                Mistake(SIDES, like=functools.partial(_on_each_side, _swapped)),
+                Mistake(SIGN, like=functools.partial(_on_each_side, _signed)),
+            ),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`losses` chooses by a flag, and is compiled"),

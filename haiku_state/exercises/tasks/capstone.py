@@ -404,7 +404,7 @@ EXERCISE = Exercise(
                 Mistake(DROPPED, when=_unchanged),
                 Mistake(COLLECTIVE, error="axis name"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "keys"),
+            properties=("again", "arguments", "pure", "jit", "keys"),
             draws=1,
             types=True,
             tolerance=1e-4,

@@ -87,6 +87,14 @@ IN_PLACE = Idea(
     "state/stateful_computations#state-in-state-out",
 )
 
+SAME_STEP = Idea(
+    "same step",
+    _(
+        "The numbers of a step stay what they were. Euler's method changes the speed by the old "
+        "angle, the leapfrog method by the new one."
+    ),
+)
+
 
 def _draw(rng):
     angle, speed = rng.uniform(0.5, 1.5, 2).astype(np.float32)
@@ -100,8 +108,11 @@ def _leaves(answer, angle, speed, seconds):
 
 
 def _round_trip(answer, angle, speed, seconds):
-    doubled = jax.tree.map(lambda leaf: 2 * leaf, answer.Swing(angle, speed, "euler"))
-    return {**_shown(doubled), "method": doubled.method}
+    seen = {}
+    for method in ("euler", "leapfrog"):
+        doubled = jax.tree.map(lambda leaf: 2 * leaf, answer.Swing(angle, speed, method))
+        seen[method] = {**_shown(doubled), "method": doubled.method}
+    return seen
 
 
 def _shown(swing):
@@ -200,9 +211,8 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_round_trip,
             expected=lambda angle, speed, seconds: {
-                "angle": 2 * angle,
-                "speed": 2 * speed,
-                "method": "euler",
+                method: {"angle": 2 * angle, "speed": 2 * speed, "method": method}
+                for method in ("euler", "leapfrog")
             },
             idea=ROUND_TRIP,
         ),
@@ -212,7 +222,7 @@ EXERCISE = Exercise(
                 inputs=_draw,
                 play=_stepped(method)[0],
                 expected=_stepped(method)[1],
-                idea=ROUND_TRIP,
+                idea=SAME_STEP,
                 mistakes=(Mistake(IN_PLACE, when=_changed), Mistake(IN_PLACE, error="Frozen")),
                 properties=("pure", "jit"),
             )

@@ -41,6 +41,15 @@ DROPPED = Idea(
     "state/stateful_computations#state-in-state-out",
 )
 
+PAIR = Idea(
+    "output and state",
+    _(
+        "Two things come out, as a pair: the output, and the state from which the next call goes "
+        "on. Each of them has its own value."
+    ),
+    "state/stateful_computations#the-general-strategy",
+)
+
 
 def _draw(rng):
     return np.int32(rng.integers(10, 99)), np.int32(rng.integers(1, 9))
@@ -66,13 +75,14 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=lambda answer, state, increment: answer.count(state, increment),
             expected=lambda state, increment: (increment, state + increment),
-            idea=DROPPED,
+            idea=PAIR,
             mistakes=(
+                Mistake(DROPPED, like=lambda state, increment: (increment, state)),
                 Mistake(ORDER, like=lambda state, increment: (state + increment, increment)),
                 Mistake(DROPPED, like=lambda state, increment: state + increment),
                 Mistake(ideas.HIDDEN_INPUT, error="'total' is not defined"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(
@@ -80,8 +90,12 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=lambda answer, state, increment: answer.reset(state),
             expected=lambda state, increment: (None, np.int32(0)),
-            idea=DROPPED,
-            mistakes=(Mistake(ideas.DTYPE, like=lambda state, increment: (None, 0.0)),),
+            idea=PAIR,
+            mistakes=(
+                Mistake(DROPPED, like=lambda state, increment: (None, state)),
+                Mistake(DROPPED, like=lambda state, increment: None),
+                Mistake(ideas.DTYPE, like=lambda state, increment: (None, 0.0)),
+            ),
             properties=("again", "arguments", "pure", "jit"),
             types=True,
         ),

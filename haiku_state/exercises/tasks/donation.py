@@ -43,6 +43,11 @@ TWICE = Idea(
     ),
     "update/jitted_update#the-old-train-state-is-gone",
 )
+BOTH_PARTS = Idea(
+    "both parts",
+    _("In the first train state, the params and their average are both equal to `params`."),
+    "update/jitted_update#the-old-train-state-is-gone",
+)
 GONE = Idea(
     "donated buffer",
     _(
@@ -62,8 +67,8 @@ CALLER = Idea(
 TOO_LATE = Idea(
     "before the step",
     _(
-        "These are params of another step: the loss that a step returns is that of the params "
-        "that went in, and not of those that came out."
+        "These are not the last train state and the params with the smallest loss. The loss that "
+        "a step returns is that of the params that went in, and not of those that came out."
     ),
     "update/jitted_update#the-old-train-state-is-gone",
 )
@@ -85,7 +90,8 @@ def _step(train_state, batch):
 
 
 def _donating():
-    return jax.jit(_step, donate_argnums=0)
+    donating = jax.jit(_step, donate_argnums=0)
+    return lambda *arguments: donating(*arguments)  # its `__wrapped__` would donate nothing
 
 
 def _started(answer, params, batches):
@@ -105,12 +111,11 @@ def _trained(answer, params, batches):
     return {"last": train_state, "best": best}
 
 
-def _expected(params, batches, after=False):
+def _expected(params, batches):
     train_state, kept, losses = {"params": params, "average": params}, [], []
     for batch in batches:
-        old = train_state
+        kept.append(train_state["params"])
         train_state, loss = _step(train_state, np.float64(batch))
-        kept.append((train_state if after else old)["params"])
         losses.append(loss)
     return {"last": train_state, "best": kept[int(np.argmin(losses))]}
 
@@ -142,7 +147,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_started,
             expected=_expected_start,
-            idea=TWICE,
+            idea=BOTH_PARTS,
             mistakes=(
                 Mistake(TWICE, error="donate the same buffer twice"),
                 Mistake(CALLER, when=_is_gone),
@@ -154,16 +159,13 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_trained,
             expected=_expected,
-            idea=GONE,
+            idea=TOO_LATE,
             mistakes=(
                 Mistake(GONE, when=_is_gone),
                 Mistake(GONE, error="deleted"),
                 Mistake(GONE, error="donated"),
-                Mistake(
-                    TOO_LATE, like=lambda params, batches: _expected(params, batches, after=True)
-                ),
             ),
-            draws=3,
+            draws=5,
         ),
     ),
 )

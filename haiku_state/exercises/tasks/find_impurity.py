@@ -50,6 +50,14 @@ REMEMBERED = Idea(
     "haiku/see_inside#which-tool-sees-which-bug",
 )
 
+HIGHEST = Idea(
+    "highest reading",
+    _(
+        "The highest reading is one of two: the highest before, which is in the state, or the "
+        "reading of this call."
+    ),
+)
+
 
 def _draw(rng):
     highest = rng.uniform(20, 30)
@@ -78,6 +86,12 @@ def _truth(state, seed, temperatures):
     highest = np.maximum.accumulate([state["highest"], *readings])[1:]
     counts = np.int32(state["count"] + np.arange(1, 5))
     return readings, [{"count": c, "highest": h} for c, h in zip(counts, highest, strict=True)]
+
+
+def _forgets(state, seed, temperatures):
+    readings, states = _truth(state, seed, temperatures)
+    both = zip(readings, states, strict=True)
+    return readings, [{**new_state, "highest": reading} for reading, new_state in both]
 
 
 def _other_noise(got, state, seed, temperatures):
@@ -118,9 +132,10 @@ EXERCISE = Exercise(
             idea=REMEMBERED,
             mistakes=(
                 Mistake(GENERATOR, when=_other_noise),
+                Mistake(HIGHEST, like=_forgets),
                 Mistake(ideas.NOT_TRACEABLE, error="TracerBoolConversionError"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
     ),
 )

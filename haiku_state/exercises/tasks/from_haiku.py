@@ -65,6 +65,11 @@ OUTSIDE = Idea(
     ),
     PLAIN,
 )
+STILL_HAIKU = Idea(
+    "still in Haiku",
+    _("The numbers are right, and the module still computes them: `apply` calls it."),
+    PLAIN,
+)
 OLD_OR_NEW = Idea(
     "old or new state",
     _(
@@ -129,6 +134,18 @@ def _with_new_peak(params, state, signal):
     return output * state["peak"] / new["peak"], new
 
 
+def _modules(answer, params, state, signal):
+    called = []
+
+    def note(method, arguments, keywords, context):
+        called.append(context.method_name)
+        return method(*arguments, **keywords)
+
+    with hk.intercept_methods(note):
+        answer.apply(params, state, signal[0])
+    return {"calls of a module": len(called)}
+
+
 def _in_haiku(params, state, signal):
     params, state = {"peak_meter": params}, {"peak_meter": state}
     outputs = []
@@ -159,7 +176,7 @@ def _back(answer, params, state, signal):
 EXERCISE = Exercise(
     title=_("From a Haiku module to plain functions"),
     statement=_(
-        "Replace `PeakMeter` with plain functions that give the same numbers. "
+        "Replace `PeakMeter` with plain functions that give the same numbers without Haiku. "
         "`apply(params, state, x)` returns the output and the new state. Its params are a dict of "
         "`gain`, and its state is a dict of `peak` and `calls`. `from_haiku(params, state)` gets "
         "what `pair.init` or `pair.apply` has returned, and returns the params and the state for "
@@ -197,8 +214,16 @@ EXERCISE = Exercise(
                     )
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
+        ),
+        Check(
+            _("`apply` calls no module"),
+            inputs=_draw,
+            play=_modules,
+            expected=lambda params, state, signal: {"calls of a module": 0},
+            idea=STILL_HAIKU,
+            draws=1,
         ),
         Check(
             _("`to_haiku` gives back what `from_haiku` was given"),

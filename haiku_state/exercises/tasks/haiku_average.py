@@ -32,7 +32,13 @@ import numpy as np
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
-from haiku_state.exercises.tasks.haiku_counter import DROPPED, INITIAL, NOT_STATE
+from haiku_state.exercises.tasks.haiku_counter import (
+    DROPPED,
+    INITIAL,
+    NAME,
+    NOT_STATE,
+    has_state,
+)
 
 START = Idea(
     "start at zero",
@@ -84,6 +90,10 @@ def _draw_state(rng):
 def _init(answer, decay_rate, gradients):
     pair = hk.transform_with_state(lambda x: answer.SquaredAverage(decay_rate, name="v")(x))
     return pair.init(None, gradients[0])
+
+
+def _is_there(got, *_inputs):
+    return sorted(got) == ["[1]['v']['counter']", "[1]['v']['hidden']"]
 
 
 def _from_zero(answer, decay_rate, gradients):
@@ -178,7 +188,11 @@ EXERCISE = Exercise(
                 {"v": {"hidden": np.zeros(2, np.float32), "counter": np.int32(0)}},
             ),
             idea=NOT_STATE,
-            mistakes=(Mistake(INITIAL, error="perhaps set an init function"),),
+            mistakes=(
+                Mistake(INITIAL, error="perhaps set an init function"),
+                Mistake(INITIAL, when=_is_there),
+                Mistake(NAME, when=has_state),
+            ),
             types=True,
         ),
         Check(
@@ -196,7 +210,7 @@ EXERCISE = Exercise(
             expected=_truth,
             idea=FORMULA,
             mistakes=MISTAKES,
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
     ),
 )

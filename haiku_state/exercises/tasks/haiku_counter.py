@@ -68,6 +68,20 @@ BEFORE = Idea(
     "haiku/pure_pair#hktransform_with_state-makes-the-pair",
 )
 
+NAME = Idea(
+    "name in the state",
+    _(
+        "The state has values under other names than those that are asked for. The path is the "
+        "name of the module, and then the name by which it reads and writes."
+    ),
+    "haiku/pure_pair#where-the-names-in-params-and-state-come-from",
+)
+
+
+def has_state(got, *_inputs):
+    """Return whether `init` has returned any state."""
+    return any(path.startswith("[1]") for path in got)
+
 
 def _draw(rng):
     return np.int32(rng.integers(10, 99)), rng.integers(1, 9, 3).astype(np.int32)
@@ -137,7 +151,11 @@ EXERCISE = Exercise(
             play=_init,
             expected=lambda people: ({}, _state(0)),
             idea=NOT_STATE,
-            mistakes=(Mistake(INITIAL, error="perhaps set an init function"),),
+            mistakes=(
+                Mistake(INITIAL, error="perhaps set an init function"),
+                Mistake(INITIAL, when=lambda got, people: [*got] == ["[1]['door']['count']"]),
+                Mistake(NAME, when=has_state),
+            ),
             types=True,
         ),
         Check(
@@ -163,7 +181,7 @@ EXERCISE = Exercise(
                     like=lambda count, people: (list(count + people), _state(count)),
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(

@@ -40,6 +40,7 @@ def evaluate(state, x):
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
+from haiku_state.exercises.counting import counted_runs
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 from haiku_state.exercises.tasks.batch_norm import EVALUATION, TRAINING
 
@@ -71,6 +72,18 @@ NO_UPDATE = Idea(
         "and this is the function that has to."
     ),
     "haiku/batch_norm#training-and-evaluation",
+)
+NOT_COMPILED = Idea(
+    "not compiled",
+    _(
+        "The module's Python code ran again for a batch of the same shape. A function that is "
+        "compiled once and kept goes through its record instead."
+    ),
+    "pure/thinking_in_jax#to-jit-or-not-to-jit",
+)
+ROWS = Idea(
+    "rows alone",
+    _("`evaluate` returns the normalized rows alone: an evaluation has no new state to hand on."),
 )
 NAMES = ("mean_ema", "var_ema")
 
@@ -131,6 +144,18 @@ def _evaluated(state, x):
     return outputs, outputs[:1]
 
 
+def _compiled(answer, state, x):
+    """Call each function twice; return how often the second call runs the module's code."""
+    seen = {}
+    for name in ("learn", "evaluate"):
+        function = getattr(answer, name)
+        function(state, x)
+        with counted_runs(hs.BatchNorm.__call__) as runs:
+            function(state, x + 1)
+        seen[name] = len(runs)
+    return seen
+
+
 FLAG = Mistake(TRACED, error="TracedFlagError")
 
 EXERCISE = Exercise(
@@ -187,9 +212,17 @@ EXERCISE = Exercise(
             play=_evaluate,
             expected=_evaluated,
             idea=EVALUATION,
-            mistakes=(FLAG,),
+            mistakes=(FLAG, Mistake(ROWS, when=lambda got, *_: "[0]" not in got)),
             properties=("again", "arguments", "pure", "jit"),
             tolerance=1e-4,
+        ),
+        Check(
+            _("`learn` and `evaluate` are compiled, and run no Python code in a second call"),
+            inputs=_draw,
+            play=_compiled,
+            expected=lambda state, x: {"learn": 0, "evaluate": 0},
+            idea=NOT_COMPILED,
+            draws=1,
         ),
     ),
 )

@@ -108,6 +108,7 @@ def _many(answer, seed, place):
     return {
         "mean step is about 0": abs(step.mean()) < 0.2,
         "spread of the steps is about 1": abs(step.std() - 1) < 0.2,
+        "steps are normal": abs((abs(step) < 1).mean() - 0.683) < 0.05,
         "place is uniform": (abs(thrown.mean() - 0.5) < 0.1) & (abs(thrown.std() - 0.289) < 0.05),
         "coin is fair": abs(coin.mean() - 0.5) < 0.1,
         "coin tells the place": abs(np.corrcoef(coin, thrown)[0, 1]) > 0.2,
@@ -119,6 +120,7 @@ def _many_expected(seed, place):
     return {
         "mean step is about 0": True,
         "spread of the steps is about 1": True,
+        "steps are normal": True,
         "place is uniform": True,
         "coin is fair": True,
         "coin tells the place": False,

@@ -1,7 +1,8 @@
 """A regression by hand, with more than one input."""
 
 # A weighted sum of three inputs and a bias is fitted to the targets. The
-# params are a dict with the keys "weights", of shape (3,), and "bias".
+# params are a dict with the keys "weights", of shape (3,), and "bias", of
+# shape ().
 import jax
 import jax.numpy as jnp
 
@@ -39,6 +40,7 @@ def update(params, x, y, learning_rate):
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
+from haiku_state.exercises import ideas
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
 ORDER = Idea(
@@ -78,10 +80,15 @@ LOSS = Idea(
 RANDOM = Idea(
     "random params",
     _(
-        "Every number of the params is drawn on its own, from the key: other keys give other "
-        "params, and no two numbers are the same."
+        "Every number of the params is drawn on its own, from the standard normal distribution: "
+        "other keys give other params, and no two numbers are the same."
     ),
     "state/regression_by_hand#params-drawn-at-random",
+)
+
+FORM = Idea(
+    "form",
+    _("The params are a dict of `weights`, an array of three numbers, and `bias`, a single one."),
 )
 
 
@@ -195,6 +202,7 @@ EXERCISE = Exercise(
             play=_shapes,
             expected=lambda seed: {"weights": [3], "bias": []},
             idea=RANDOM,
+            mistakes=(Mistake(FORM, when=lambda got, seed: True),),
             properties=("pure", "keys"),
             draws=1,
         ),
@@ -227,8 +235,9 @@ EXERCISE = Exercise(
                 Mistake(DROPPED, like=_not_learned),
                 Mistake(DIRECTION, like=_upwards),
                 Mistake(LATE_LOSS, like=_late),
+                Mistake(ideas.RETRACED, error="Non-hashable static arguments"),
             ),
-            properties=("again", "arguments", "pure", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
             tolerance=1e-4,
         ),

@@ -43,6 +43,14 @@ ALONE = Idea(
     ),
     "update/devices#exchange-along-the-axis",
 )
+SAME_STEP = Idea(
+    "same step",
+    _(
+        "Beside the exchange, nothing of the step changes: a single device that sees the whole "
+        "batch shortens its gradient by the same rule."
+    ),
+    "update/devices#the-gradient-of-a-batch",
+)
 SUMMED = Idea(
     "sum or mean",
     _(
@@ -120,6 +128,13 @@ def _short_first(params, batch):
     return _stepped(params, _on_all(_short(grads).mean(axis=0)), _on_all(losses.mean()))
 
 
+def _mean_length(params, batch):
+    losses, grads = _parts(params, batch)
+    length = np.sqrt((grads**2).sum(axis=-1)).mean()
+    mean = _on_all(grads.mean(axis=0) * np.minimum(1.0, 1.0 / length))
+    return _stepped(params, mean, _on_all(losses.mean()))
+
+
 def _local_loss(params, batch):
     return _expected(params, batch)[0], _parts(params, batch)[0]
 
@@ -158,10 +173,10 @@ EXERCISE = Exercise(
     checks=(
         Check(
             _("A step with a small gradient is that of the whole batch"),
-            inputs=lambda rng: _draw(rng, 0.05),
+            inputs=lambda rng: _draw(rng, 0.03),  # the sum of the gradients is not shortened either
             play=_play,
             expected=_expected,
-            idea=ALONE,
+            idea=SAME_STEP,
             mistakes=(
                 Mistake(AXIS, error="unbound axis"),
                 Mistake(AXIS, error="NameError"),
@@ -177,8 +192,11 @@ EXERCISE = Exercise(
             inputs=lambda rng: _draw(rng, 2),
             play=_play,
             expected=_expected,
-            idea=ALONE,
-            mistakes=(Mistake(TOO_LATE, like=_short_first),),
+            idea=SAME_STEP,
+            mistakes=(
+                Mistake(TOO_LATE, like=_short_first),
+                Mistake(TOO_LATE, like=_mean_length),
+            ),
             draws=1,
         ),
     ),

@@ -72,6 +72,14 @@ ORDER = Idea(
     _("The params come first, and the velocity second, both as arguments and as results."),
 )
 
+FORMULA = Idea(
+    "formula",
+    _(
+        "The new velocity is 0.9 times the old one plus the gradient, and the step follows the new "
+        "one. Only where the velocity comes from has to change."
+    ),
+)
+
 
 def _draw(rng, *shape):
     params = {"center": rng.normal(size=2).astype(np.float32)}
@@ -125,6 +133,7 @@ def _resumed(answer, params, velocity, batches):
 
 LOOP = (
     Mistake(LOST_AT_END, error="train() takes 2 positional arguments"),
+    Mistake(ORDER, error="'str'"),  # the keys of a dict were taken for the batches
     Mistake(LOST_AT_END, like=lambda *inputs: _train(*inputs)[0]),
     Mistake(LOST_AT_END, when=lambda result, params, velocity, batches: "['center']" in result),
     Mistake(DROPPED, like=_dropped),
@@ -163,7 +172,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=lambda answer, params, velocity, points: answer.update(params, velocity, points),
             expected=_update,
-            idea=DROPPED,
+            idea=FORMULA,
             mistakes=(
                 Mistake(FRESH, like=_fresh),
                 Mistake(LOST_AT_END, like=lambda *inputs: _update(*inputs)[0]),
@@ -176,7 +185,7 @@ EXERCISE = Exercise(
                     ),
                 ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces"),
+            properties=("again", "arguments", "pure", "jit"),
             types=True,
         ),
         Check(

@@ -85,8 +85,10 @@ IN_PLACE = Idea(
 LENGTH = 7
 
 
-def _draw(rng):
-    return (rng.uniform(1, 9, LENGTH).astype(np.float32),)
+def _draw(rng, length=LENGTH):
+    xs = rng.uniform(1, 9, length).astype(np.float32)
+    xs[rng.integers(1, length)] = 0  # a value like any other
+    return (xs,)
 
 
 def _run(answer, xs):
@@ -99,7 +101,12 @@ def _run(answer, xs):
 
 
 def _averages(xs):
-    return [xs[max(0, index - 3) : index + 1].mean() for index in range(LENGTH)]
+    return [xs[max(0, index - 3) : index + 1].mean() for index in range(len(xs))]
+
+
+def _without_zeros(xs):
+    lasts = [xs[max(0, index - 3) : index + 1] for index in range(LENGTH)]
+    return [last.sum() / np.count_nonzero(last) for last in lasts]
 
 
 def _of_four(xs):
@@ -213,6 +220,7 @@ EXERCISE = Exercise(
             idea=WINDOW,
             mistakes=(
                 Mistake(START, like=_of_four),
+                Mistake(START, like=_without_zeros),
                 Mistake(WINDOW, like=_of_all),
                 Mistake(ENOUGH, like=_total),
                 Mistake(ENOUGH, like=_of_four_at_most),
@@ -238,7 +246,7 @@ EXERCISE = Exercise(
         ),
         Check(
             _("A scan carries the state"),
-            inputs=_draw,
+            inputs=lambda rng: _draw(rng, 20),
             play=_scanned,
             expected=lambda xs: np.stack(_averages(xs)),
             idea=GROWING,

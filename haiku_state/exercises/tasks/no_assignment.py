@@ -148,7 +148,7 @@ EXERCISE = Exercise(
                 Mistake(UNUSED_RESULT, like=lambda image: image),
                 Mistake(NO_ASSIGNMENT, error="item assignment"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`histogram` counts every level, repeated ones too"),
@@ -161,7 +161,7 @@ EXERCISE = Exercise(
                 Mistake(REPEATED_INDEX, like=_counted_once),
                 Mistake(NO_ASSIGNMENT, error="item assignment"),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`brighter` returns a brighter image"),
@@ -170,7 +170,7 @@ EXERCISE = Exercise(
             expected=lambda image, amount: image + amount,
             idea=NO_ASSIGNMENT,
             mistakes=(Mistake(UNUSED_RESULT, like=lambda image, amount: image),),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`brighter` does not change a NumPy array of its caller"),

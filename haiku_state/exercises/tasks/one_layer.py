@@ -55,6 +55,15 @@ SELF = Idea(
     LESSON,
 )
 
+SAME_FUNCTIONS = Idea(
+    "same functions",
+    _(
+        "Only where the encoder is created has to change. `encode` and `distance` compute what "
+        "they did, and stand in `model.apply` in this order."
+    ),
+    LESSON,
+)
+
 
 def _draw(rng):
     w, b = rng.normal(0, 0.5, (3, 4)), rng.normal(0, 1, 4)
@@ -121,8 +130,11 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_play,
             expected=_distances,
-            idea=SELF,
-            mistakes=(NO_PARAMS,),
+            idea=SAME_FUNCTIONS,
+            mistakes=(
+                NO_PARAMS,
+                Mistake(SELF, when=lambda got, *_: bool(np.abs(got["[2]"]).max() > 1e-5)),
+            ),
             properties=("again", "arguments", "pure", "jit"),
         ),
     ),

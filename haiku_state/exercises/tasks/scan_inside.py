@@ -50,6 +50,14 @@ OVERWRITTEN = Idea(
     _("The loop has the right levels, but the state that `apply` returns is not the last of them."),
     "haiku/jax_inside_haiku#hkscan",
 )
+FROM_HOUR_TO_HOUR = Idea(
+    "from hour to hour",
+    _(
+        "The levels are not those of the tank: the first hour goes on from the level in the state, "
+        "and each other hour from the level of the hour before."
+    ),
+    "haiku/jax_inside_haiku#hkscan",
+)
 UNROLLED = Idea(
     "unrolled loop",
     _(
@@ -120,7 +128,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_apply,
             expected=_truth,
-            idea=OVERWRITTEN,
+            idea=FROM_HOUR_TO_HOUR,
             mistakes=(
                 Mistake(
                     BAKED_IN,
@@ -129,8 +137,14 @@ EXERCISE = Exercise(
                     ),
                 ),
                 Mistake(ideas.LEAK, when=lambda got, *_: any(x is None for x in got.values())),
+                Mistake(
+                    OVERWRITTEN,
+                    when=lambda got, *inputs: bool(
+                        np.allclose(got["[0]"], _truth(*inputs)[0], 1e-4)
+                    ),
+                ),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
         ),
         Check(
             _("`init` returns an empty tank, and a second day goes on from the first"),

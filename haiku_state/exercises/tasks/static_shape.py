@@ -55,6 +55,13 @@ THE_REST = Idea(
         "belongs to no block."
     ),
 )
+SAME_RESULT = Idea(
+    "same result",
+    _(
+        "Without `jit`, the result stays what it was. Only how a length is computed has to change; "
+        "rows and columns stay where they are."
+    ),
+)
 _UNKNOWN_LENGTH = (
     Mistake(STATIC_SHAPE, error="Shapes must be 1D sequences of concrete values"),
     Mistake(STATIC_SHAPE, error="ConcretizationTypeError"),
@@ -83,6 +90,14 @@ def _levels(signal, size):
     return np.sqrt(np.square(rows).mean(axis=1))
 
 
+def _from_the_end(signal, size):
+    return _levels(signal[len(signal) % size :], size)
+
+
+def _counts_the_rest(got, signal, size):
+    return len(got[""]) > len(signal) // size
+
+
 EXERCISE = Exercise(
     title=_("Shapes that are known in advance"),
     statement=_(
@@ -108,7 +123,7 @@ EXERCISE = Exercise(
             inputs=_draw_images,
             play=lambda answer, images: answer.flat_images(images),
             expected=lambda images: images.reshape(len(images), -1),
-            idea=STATIC_SHAPE,
+            idea=SAME_RESULT,
             mistakes=_UNKNOWN_LENGTH,
             properties=("again", "arguments", "pure", "jit"),
         ),
@@ -117,8 +132,12 @@ EXERCISE = Exercise(
             inputs=_draw_signal,
             play=lambda answer, signal, size: answer.block_levels(signal, size),
             expected=_levels,
-            idea=STATIC_SHAPE,
-            mistakes=_UNKNOWN_LENGTH,
+            idea=SAME_RESULT,
+            mistakes=(
+                *_UNKNOWN_LENGTH,
+                Mistake(THE_REST, when=_counts_the_rest),
+                Mistake(THE_REST, like=_from_the_end),
+            ),
             properties=("again", "arguments"),
         ),
         Check(

@@ -163,7 +163,7 @@ EXERCISE = Exercise(
                 Mistake(FORGOTTEN, like=_only(_filled)),
                 Mistake(FORGOTTEN, when=_misses),
             ),
-            properties=("again", "arguments", "pure", "jit", "traces", "vmap"),
+            properties=("again", "arguments", "pure", "jit", "vmap"),
             types=True,
         ),
         Check(

@@ -21,9 +21,13 @@ def sync(state):
 
 
 # The exercise
+import sys
+
 import numpy as np
 
+import haiku_state as hs
 from haiku_state.errors.language import deferred as _
+from haiku_state.exercises import ideas
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
 DEVICES = 4
@@ -60,6 +64,11 @@ COUNTS = Idea(
     ),
     "update/pmapped_update#check-yourself",
 )
+BY_HAND = Idea(
+    "by hand",
+    _("The state is right, and `hs.sync_state` has computed it. Here, its work is yours."),
+    "update/pmapped_update#fixing-it-afterwards",
+)
 AXIS = Idea(
     "unbound axis",
     _(
@@ -79,13 +88,17 @@ def _draw(rng):
         "mean_ema": {"average": average(2), "counter": count},
         "var_ema": {"average": average(1, 2), "counter": count.copy()},
         "loss": (average(),),
+        "rows": count.copy(),
+        "rate": rng.integers(1, 32, DEVICES).astype(np.float16),  # its mean is exact
     }
     return (state,)
 
 
 def _mapped(function, state):
     def one(leaf):
-        return leaf if leaf.dtype == np.int32 else np.float32(function(np.float64(leaf)))
+        if leaf.dtype.kind == "i":
+            return leaf
+        return function(np.float64(leaf)).astype(leaf.dtype)
 
     return jax.tree.map(one, state)
 
@@ -123,10 +136,27 @@ def _differ(result, state):
     return bool(np.ptp(result["['mean_ema']['average']"], axis=0).max() > 1e-4)
 
 
-def _counts_averaged(state):
-    return jax.tree.map(
-        lambda leaf: np.float32(np.broadcast_to(leaf.mean(axis=0), leaf.shape)), state
-    )
+def _calls(answer, state):
+    called = []
+
+    def note(frame, event, argument):
+        if event == "call" and frame.f_code is hs.sync_state.__code__:
+            called.append(event)
+
+    sys.setprofile(note)
+    try:
+        answer.sync(state)
+    finally:
+        sys.setprofile(None)
+    return {"calls of hs.sync_state": len(called)}
+
+
+def _dtypes(state):
+    return jax.tree.map(lambda leaf: str(leaf.dtype), state)
+
+
+def _with_float_counts(state):
+    return jax.tree.map(lambda dtype: dtype if "float" in dtype else "float32", _dtypes(state))
 
 
 EXERCISE = Exercise(
@@ -170,11 +200,18 @@ EXERCISE = Exercise(
         Check(
             _("The counts are still integers, and each leaf keeps its dtype"),
             inputs=_draw,
-            play=lambda answer, state: jax.tree.map(
-                lambda leaf: str(leaf.dtype), answer.sync(state)
-            ),
-            expected=lambda state: jax.tree.map(lambda leaf: str(leaf.dtype), state),
-            idea=COUNTS,
+            play=lambda answer, state: _dtypes(answer.sync(state)),
+            expected=_dtypes,
+            idea=ideas.DTYPE,
+            mistakes=(Mistake(COUNTS, like=_with_float_counts),),
+            draws=1,
+        ),
+        Check(
+            _("It is done without `hs.sync_state`"),
+            inputs=_draw,
+            play=_calls,
+            expected=lambda state: {"calls of hs.sync_state": 0},
+            idea=BY_HAND,
             draws=1,
         ),
     ),

@@ -98,6 +98,14 @@ SAME_NUMBERS = Idea(
     ),
     "update/meshes#two-ways-to-think",
 )
+COMPILED = Idea(
+    "compiled step",
+    _(
+        "The numbers are right, but the step runs op by op: each operation starts on the devices "
+        "by itself. The step is to be one compiled program."
+    ),
+    "update/meshes#two-ways-to-think",
+)
 ONE_KEY = Idea(
     "one key",
     _(
@@ -166,11 +174,13 @@ def _after(params, state, seed, batch, factor=1.0, folded=False):
 def _result_layout(answer, params, state, seed, batch):
     params, state, batch = _placed(answer, params, state, seed, batch)
     rng = jax.random.key(seed)
-    program = str(jax.make_jaxpr(lambda *given: answer.step(*given))(params, state, rng, batch))
+    jaxpr = jax.make_jaxpr(lambda *given: answer.step(*given))(params, state, rng, batch).jaxpr
+    program = str(jaxpr)
     names = ("psum", "all_gather", "axis_index", "shard_map", "pmap")
     params, state = answer.step(params, state, rng, batch)
     return {
         "collectives": sum(program.count(name) for name in names),
+        "compiled": all(one.primitive.name != "dot_general" for one in jaxpr.eqns),
         "copies": np.array([len(params["w"].devices()), len(state.devices())]),
         "parts": np.array([*_part(params["w"]), *_part(state)]),
     }
@@ -250,12 +260,14 @@ EXERCISE = Exercise(
             play=_result_layout,
             expected=lambda params, state, seed, batch: {
                 "collectives": 0,
+                "compiled": True,
                 "copies": np.array([4, 4]),
                 "parts": np.array([3, 3]),
             },
             idea=NOT_REPLICATED,
             mistakes=(
                 Mistake(COLLECTIVE, when=lambda leaves, *inputs: leaves["['collectives']"] > 0),
+                Mistake(COMPILED, when=lambda leaves, *inputs: not leaves["['compiled']"]),
             ),
             draws=1,
         ),

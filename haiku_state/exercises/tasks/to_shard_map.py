@@ -57,9 +57,9 @@ DEVICE_AXIS = Idea(
 SUMMED = Idea(
     "summed gradient",
     _(
-        "The gradient is as many times too long as there are devices. Since JAX 0.6, `shard_map` "
-        "tracks which values vary over the axis, and a gradient with respect to params that are "
-        "the same on all devices is already a sum over the devices."
+        "The gradient is as many times too long as there are devices: it is a sum over them, and "
+        "not a mean. Since JAX 0.6, `shard_map` tracks which values vary over the axis, and a "
+        "gradient with respect to params that are the same on all devices is already such a sum."
     ),
     LESSON,
 )
@@ -76,6 +76,16 @@ ONE_DEVICE = Idea(
     _(
         "The numbers are right, but the program does not run on the devices of the mesh: only "
         "`shard_map` runs a function on each of them."
+    ),
+    "update/meshes#two-ways-to-think",
+)
+
+
+ALL_ROWS = Idea(
+    "all rows everywhere",
+    _(
+        "The numbers are right, but the rows are not distributed: each device was given all of "
+        "them, and does the whole work."
     ),
     "update/meshes#two-ways-to-think",
 )
@@ -110,7 +120,10 @@ def _twice(answer, params, state, batch):
         params, state = step(params, state, batch)
     shards = [leaf.addressable_shards for leaf in (params["w"], params["b"], state)]
     values = [[np.asarray(shard.data) for shard in leaf] for leaf in shards]
+    program = str(jax.make_jaxpr(step)(params, state, batch))
     return {
+        "shard_map": "shard_map" in program,
+        "rows are cut": "[2,3]" in program,
         "devices": min(len(leaf) for leaf in shards),
         "equal": all(np.array_equal(one, leaf[0]) for leaf in values for one in leaf),
     }
@@ -165,9 +178,22 @@ EXERCISE = Exercise(
             _("Each of the four devices holds the same result"),
             inputs=_draw,
             play=_twice,
-            expected=lambda params, state, batch: {"devices": 4, "equal": True},
+            expected=lambda params, state, batch: {
+                "shard_map": True,
+                "rows are cut": True,
+                "devices": 4,
+                "equal": True,
+            },
             idea=ONE_DEVICE,
-            mistakes=(Mistake(OWN_ROWS, when=lambda leaves, *inputs: leaves["['devices']"] == 4),),
+            mistakes=(
+                Mistake(OWN_ROWS, when=lambda leaves, *inputs: not leaves["['equal']"]),
+                Mistake(
+                    ALL_ROWS,
+                    when=lambda leaves, *inputs: bool(
+                        leaves["['devices']"] == 4 and leaves["['shard_map']"]
+                    ),
+                ),
+            ),
             draws=1,
         ),
     ),

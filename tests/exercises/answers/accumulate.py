@@ -181,3 +181,34 @@ def accumulate(loss_fn, params, state, batch, count):
     parts = jax.tree.map(cut, batch)
     (total, state), _ = jax.lax.scan(body, (zeros, state), parts)
     return jax.tree.map(lambda leaf: leaf / count, total), state
+
+# wrong: one at a time
+import jax
+import jax.numpy as jnp
+
+
+def example_loss(params, state, batch):
+    mean = 0.9 * state + 0.1 * jnp.mean(batch["x"], axis=0)
+    error = batch["x"] @ params["w"] - batch["y"]
+    return jnp.mean(jnp.square(error)), mean
+
+
+def accumulate(loss_fn, params, state, batch, count):
+    parts = jax.tree.map(lambda leaf: leaf.reshape(count, -1, *leaf.shape[1:]), batch)
+    grad_fn = jax.grad(lambda params, part: loss_fn(params, state, part)[0])
+    grads = jax.vmap(grad_fn, in_axes=(None, 0))(params, parts)
+    state, _ = jax.lax.scan(lambda s, part: (loss_fn(params, s, part)[1], None), state, parts)
+    return jax.tree.map(lambda leaf: leaf.mean(axis=0), grads), state
+
+# wrong: chosen count
+import jax
+
+
+def accumulate(loss_fn, params, state, batch, count):
+    def body(state, part):
+        grads, state = jax.grad(loss_fn, has_aux=True)(params, state, part)
+        return state, grads
+
+    parts = jax.tree.map(lambda leaf: leaf.reshape(2, -1, *leaf.shape[1:]), batch)
+    state, grads = jax.lax.scan(body, state, parts)
+    return jax.tree.map(lambda leaf: leaf.mean(axis=0), grads), state

@@ -247,3 +247,81 @@ def update(params, batch, learning_rate):
         lambda p, g: p + learning_rate * g, params, grads
     )
     return new_params, loss, found
+
+# right: a derivative that is bound outside, and compiled
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, batch):
+    logits = batch["inputs"] @ params["w"] + params["b"]
+    true = jax.nn.one_hot(batch["labels"], logits.shape[1])
+    loss = -jnp.mean(jnp.sum(true * jax.nn.log_softmax(logits), axis=1))
+    found = {
+        "labels": jnp.argmax(logits, axis=1),
+        "largest": jnp.max(jnp.abs(logits)),
+    }
+    return loss, found
+
+
+value_and_grad = jax.value_and_grad(loss_fn, has_aux=True)
+
+
+@jax.jit
+def update(params, batch, learning_rate):
+    (loss, found), grads = value_and_grad(params, batch)
+    new_params = jax.tree.map(
+        lambda p, g: p - learning_rate * g, params, grads
+    )
+    return new_params, loss, found
+
+# wrong: twice
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, batch):
+    logits = batch["inputs"] @ params["w"] + params["b"]
+    true = jax.nn.one_hot(batch["labels"], logits.shape[1])
+    loss = -jnp.mean(jnp.sum(true * jax.nn.log_softmax(logits), axis=1))
+    found = {
+        "labels": jnp.argmax(logits, axis=1),
+        "largest": jnp.max(jnp.abs(logits)),
+    }
+    return loss, found
+
+
+grad_fn = jax.jit(jax.grad(loss_fn, has_aux=True))
+
+
+def update(params, batch, learning_rate):
+    loss, found = loss_fn(params, batch)
+    grads, _ = grad_fn(params, batch)
+    new_params = jax.tree.map(
+        lambda p, g: p - learning_rate * g, params, grads
+    )
+    return new_params, loss, found
+
+# wrong: late loss
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, batch):
+    logits = batch["inputs"] @ params["w"] + params["b"]
+    true = jax.nn.one_hot(batch["labels"], logits.shape[1])
+    loss = -jnp.mean(jnp.sum(true * jax.nn.log_softmax(logits), axis=1))
+    found = {
+        "labels": jnp.argmax(logits, axis=1),
+        "largest": jnp.max(jnp.abs(logits)),
+    }
+    return loss, found
+
+
+
+def update(params, batch, learning_rate):
+    grads, _ = jax.grad(loss_fn, has_aux=True)(params, batch)
+    new_params = jax.tree.map(
+        lambda p, g: p - learning_rate * g, params, grads
+    )
+    return new_params, *loss_fn(new_params, batch)

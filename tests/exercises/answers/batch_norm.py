@@ -204,3 +204,22 @@ class Normalize(hk.Module):
             hk.set_state("mean", d * running_mean + (1 - d) * mean)
             hk.set_state("var", d * running_var + (1 - d) * var)
         return (x - mean) / jnp.sqrt(var + 1e-5)
+
+# wrong: running statistics
+import haiku as hk
+import jax.numpy as jnp
+
+
+class Normalize(hk.Module):
+    def __init__(self, decay_rate, name=None):
+        super().__init__(name=name)
+        self.decay_rate = decay_rate
+
+    def __call__(self, x, is_training):
+        mean = hk.get_state("mean", x.shape[1:], init=jnp.zeros)
+        var = hk.get_state("var", x.shape[1:], init=jnp.ones)
+        if is_training:
+            old, kept = mean, self.decay_rate
+            mean, var = x.mean(axis=0), x.var(axis=0)
+            hk.set_state("mean", kept * old + (1 - kept) * mean)
+        return (x - mean) / jnp.sqrt(var + 1e-5)

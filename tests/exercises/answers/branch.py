@@ -181,3 +181,20 @@ def huber(error, limit):
 def losses(errors, limit, average):
     each = jax.vmap(huber, in_axes=(0, None))(errors, limit)
     return each.mean() if average else each
+
+# wrong: sign
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+def huber(error, limit):
+    large = limit * (error - 0.5 * limit)
+    return jnp.where(error <= limit, 0.5 * error**2, large)
+
+
+@functools.partial(jax.jit, static_argnames="average")
+def losses(errors, limit, average):
+    each = jax.vmap(huber, in_axes=(0, None))(errors, limit)
+    return each.mean() if average else each

@@ -154,3 +154,47 @@ def step(swing, seconds):
     swing.speed -= seconds * used
     swing.angle = angle
     return swing
+
+# wrong: round trip
+import jax
+
+
+@jax.tree_util.register_pytree_node_class
+class Swing:
+    def __init__(self, angle, speed, method="euler"):
+        self.angle, self.speed, self.method = angle, speed, method
+
+    def tree_flatten(self):
+        return (self.angle, self.speed), None
+
+    @classmethod
+    def tree_unflatten(cls, method, numbers):
+        return cls(*numbers)
+
+
+def step(swing, seconds):
+    angle = swing.angle + seconds * swing.speed
+    pull = swing.angle if swing.method == "euler" else angle
+    return Swing(angle, swing.speed - seconds * pull, swing.method)
+
+# wrong: same step
+import jax
+
+
+@jax.tree_util.register_pytree_node_class
+class Swing:
+    def __init__(self, angle, speed, method="euler"):
+        self.angle, self.speed, self.method = angle, speed, method
+
+    def tree_flatten(self):
+        return (self.angle, self.speed), self.method
+
+    @classmethod
+    def tree_unflatten(cls, method, numbers):
+        return cls(*numbers, method)
+
+
+def step(swing, seconds):
+    angle = swing.angle + seconds * swing.speed
+    pull = swing.angle
+    return Swing(angle, swing.speed - seconds * pull, swing.method)

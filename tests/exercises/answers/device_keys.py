@@ -88,3 +88,13 @@ def add_noise(rng, x):
     keys = jax.random.split(rng, 4)
     mine = keys[jax.lax.axis_index("devices")]
     return x + jax.random.normal(mine, x.shape), keys[0]
+
+# wrong: same key
+import jax
+import jax.numpy as jnp
+
+
+def add_noise(rng, x):
+    rng, noise_rng = jax.random.split(rng)
+    noise = jax.random.normal(noise_rng, x.shape)
+    return x + jnp.roll(noise, jax.lax.axis_index("devices")), rng

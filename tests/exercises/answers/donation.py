@@ -123,3 +123,42 @@ def train(step, train_state, batches):
             best = jax.tree.map(jnp.copy, train_state["params"])
             best_loss = loss
     return train_state, best
+
+# wrong: both parts
+import jax
+import jax.numpy as jnp
+
+
+def train(step, train_state, batches):
+    # Return the last train state, and the params with the smallest loss.
+    best, best_loss = None, float("inf")
+    for batch in batches:
+        before = jax.tree.map(jnp.copy, train_state["params"])
+        train_state, loss = step(train_state, batch)
+        if loss < best_loss:
+            best, best_loss = before, loss
+    return train_state, best
+
+
+def start(params):
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    return {"params": jax.tree.map(jnp.copy, params), "average": zeros}
+
+# wrong: before the step
+import jax
+import jax.numpy as jnp
+
+
+def start(params):
+    params = jax.tree.map(jnp.copy, params)
+    return {"params": params, "average": jax.tree.map(jnp.copy, params)}
+
+
+def train(step, train_state, batches):
+    best, best_loss = None, float("-inf")
+    for batch in batches:
+        before = jax.tree.map(jnp.copy, train_state["params"])
+        train_state, loss = step(train_state, batch)
+        if loss > best_loss:
+            best, best_loss = before, loss
+    return train_state, best

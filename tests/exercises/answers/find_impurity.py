@@ -73,3 +73,11 @@ def measure(state, rng, temperature):
     reading = temperature + jax.random.normal(rng)
     highest = max(state["highest"], reading)
     return reading, {"count": state["count"] + 1, "highest": highest}
+
+# wrong: highest reading
+import jax
+
+
+def measure(state, rng, temperature):
+    reading = temperature + jax.random.normal(rng)
+    return reading, {"count": state["count"] + 1, "highest": reading}

@@ -122,3 +122,22 @@ class SquaredAverage(hk.Module):
         self.counter += 1
         self.hidden = self.decay_rate * self.hidden + (1 - self.decay_rate) * gradient**2
         return self.hidden / (1 - self.decay_rate**self.counter)
+
+# wrong: initial value
+import haiku as hk
+import jax.numpy as jnp
+
+
+class SquaredAverage(hk.Module):
+    def __init__(self, decay_rate, name=None):
+        super().__init__(name=name)
+        self.decay_rate = decay_rate
+
+    def __call__(self, gradient):
+        hidden = hk.get_state("hidden", (), init=jnp.zeros)
+        counter = hk.get_state("counter", (), jnp.int32, init=jnp.zeros) + 1
+        new_part = (1 - self.decay_rate) * jnp.mean(gradient**2)
+        hidden = self.decay_rate * hidden + new_part
+        hk.set_state("hidden", hidden)
+        hk.set_state("counter", counter)
+        return hidden / (1 - self.decay_rate**counter)

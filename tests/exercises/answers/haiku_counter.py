@@ -131,3 +131,19 @@ class Door(hk.Module):
         count = hk.get_state("count", (), init=jnp.zeros)
         hk.set_state("count", jnp.int32(0))
         return count
+
+# wrong: name in the state
+import haiku as hk
+import jax.numpy as jnp
+
+
+class Door(hk.Module):
+    def __call__(self, people):
+        inside = hk.get_state("people", (), jnp.int32, init=jnp.zeros)
+        hk.set_state("people", inside + people)
+        return inside + people
+
+    def reset(self):
+        inside = hk.get_state("people", (), jnp.int32, init=jnp.zeros)
+        hk.set_state("people", jnp.zeros_like(inside))
+        return inside

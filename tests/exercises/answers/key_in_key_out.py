@@ -128,3 +128,20 @@ def throw(state):
     place, key = state
     key, place_key, coin_key = jax.random.split(key, 3)
     return jax.random.bernoulli(coin_key), (jax.random.uniform(place_key), key)
+
+# wrong: distribution
+import jax
+
+
+def walk(state):
+    place, key = state
+    key, step_key = jax.random.split(key)
+    step = jax.random.uniform(step_key, minval=-(3**0.5), maxval=3**0.5)
+    return step, (place + step, key)
+
+
+def throw(state):
+    _, key = state
+    key, place_key, coin_key = jax.random.split(key, 3)
+    place = jax.random.uniform(place_key)
+    return jax.random.bernoulli(coin_key), (place, key)

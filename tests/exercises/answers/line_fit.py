@@ -150,3 +150,25 @@ def update(params, x, y, learning_rate):
     for name in params:
         params[name] = params[name] - learning_rate * grads[name]
     return params, loss
+
+# wrong: form
+import jax
+import jax.numpy as jnp
+
+
+def init(key):
+    one, two = jax.random.split(key)
+    return {
+        "weights": jax.random.normal(one, (3,)),
+        "bias": jax.random.normal(two, (1,)),
+    }
+
+
+def loss_fn(params, x, y):
+    return jnp.mean((x @ params["weights"] + params["bias"] - y) ** 2)
+
+
+def update(params, x, y, learning_rate):
+    loss, grads = jax.value_and_grad(loss_fn)(params, x, y)
+    new = jax.tree.map(lambda p, g: p - learning_rate * g, params, grads)
+    return new, loss

@@ -180,3 +180,42 @@ def step(params, batch):
     scale = jnp.minimum(1.0, LONGEST / length)
     params = jax.tree.map(lambda p, g: p - 0.1 * scale * g, params, grads)
     return params, loss
+
+# wrong: same step
+import jax
+import jax.numpy as jnp
+
+
+LONGEST = 1.0
+
+
+def loss_fn(params, batch):
+    predictions = batch["inputs"] @ params["w"] + params["b"]
+    return jnp.mean(jnp.square(predictions - batch["targets"]))
+
+
+def step(params, batch):
+    loss, grads = jax.lax.pmean(jax.value_and_grad(loss_fn)(params, batch), "devices")
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    return params, loss
+
+# wrong: average first
+import jax
+import jax.numpy as jnp
+
+
+LONGEST = 1.0
+
+
+def loss_fn(params, batch):
+    predictions = batch["inputs"] @ params["w"] + params["b"]
+    return jnp.mean(jnp.square(predictions - batch["targets"]))
+
+
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    length = jnp.sqrt(jnp.sum(grads["w"] ** 2) + grads["b"] ** 2)
+    loss, grads, length = jax.lax.pmean((loss, grads, length), "devices")
+    scale = jnp.minimum(1.0, LONGEST / length)
+    params = jax.tree.map(lambda p, g: p - 0.1 * scale * g, params, grads)
+    return params, loss

@@ -169,3 +169,51 @@ def train(params, velocity, batches):
     for points in batches:
         params, velocity = update(params, velocity, points)
     return params, velocity
+
+# wrong: formula
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, points):
+    return jnp.sum((points - params["center"]) ** 2) / len(points)
+
+
+def init(params):
+    return jax.tree.map(jnp.zeros_like, params)
+
+
+def update(params, velocity, points):
+    grads = jax.grad(loss_fn)(params, points)
+    new = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, grads)
+    return jax.tree.map(lambda p, v: p - 0.02 * v, params, velocity), new
+
+
+def train(params, velocity, batches):
+    for points in batches:
+        params, velocity = update(params, velocity, points)
+    return params, velocity
+
+# wrong: order
+import jax
+import jax.numpy as jnp
+
+
+def loss_fn(params, points):
+    return jnp.sum((points - params["center"]) ** 2) / len(points)
+
+
+def init(params):
+    return jax.tree.map(jnp.zeros_like, params)
+
+
+def update(params, velocity, points):
+    grads = jax.grad(loss_fn)(params, points)
+    new = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, grads)
+    return jax.tree.map(lambda p, v: p - 0.02 * v, params, new), new
+
+
+def train(params, batches, velocity):
+    for points in batches:
+        params, velocity = update(params, velocity, points)
+    return params, velocity

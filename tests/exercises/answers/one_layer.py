@@ -111,3 +111,20 @@ def functions():
 
 
 model = hk.multi_transform(functions)
+
+# wrong: same functions
+import haiku as hk
+import jax.numpy as jnp
+
+
+def functions():
+    encode = hk.Linear(4, name="encoder")
+
+    def distance(a, b):
+        return jnp.sum((encode(a) - encode(b)) ** 2, axis=-1)
+
+    return distance, (encode, distance)
+
+
+model = hk.multi_transform(functions)
+encode, distance = model.apply

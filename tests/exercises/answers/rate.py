@@ -123,3 +123,59 @@ def descend(x, learning_rate, weight_decay, steps):
         slope = jax.grad(loss_fn)(x) + weight_decay * x
         x = x - learning_rate * slope
     return x
+
+# wrong: static value
+import functools
+
+import jax
+
+
+def loss_fn(x):
+    return (x - 3.0) ** 2
+
+
+slope_of = jax.grad(loss_fn)
+
+
+@functools.partial(jax.jit, static_argnums=(1, 3))
+def descend(x, learning_rate, weight_decay, steps):
+    for _ in range(steps):
+        x = x - learning_rate * (slope_of(x) + weight_decay * x)
+    return x
+
+# wrong: static value
+import functools
+
+import jax
+
+
+def loss_fn(x):
+    return (x - 3.0) ** 2
+
+
+@functools.partial(jax.jit, static_argnames=("learning_rate", "steps"))
+def descend(x, learning_rate, weight_decay, steps):
+    for _ in range(steps):
+        x = x - learning_rate * (2 * (x - 3.0) + weight_decay * x)
+    return x
+
+# wrong: leak
+import functools
+
+import jax
+
+
+def loss_fn(x):
+    return (x - 3.0) ** 2
+
+
+settings = {"weight_decay": 0.1}
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def descend(x, learning_rate, weight_decay, steps):
+    settings["weight_decay"] = weight_decay
+    for _ in range(steps):
+        slope = jax.grad(loss_fn)(x) + settings["weight_decay"] * x
+        x = x - learning_rate * slope
+    return x

@@ -185,3 +185,30 @@ def forward(inflows):
 
 
 model = hk.transform_with_state(forward)
+
+# wrong: from hour to hour
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+class Tank(hk.Module):
+    def __call__(self, inflow):
+        level = 0.9 * hk.get_state("level", (), init=jnp.zeros) + inflow
+        hk.set_state("level", level)
+        return level
+
+
+def forward(inflows):
+    tank = Tank()
+
+    def hour(level, inflow):
+        level = 0.9 * level + inflow
+        return level, level
+
+    _, levels = jax.lax.scan(hour, jnp.zeros(()), inflows)
+    tank(inflows[-1])
+    return levels
+
+
+model = hk.transform_with_state(forward)

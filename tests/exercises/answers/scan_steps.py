@@ -182,3 +182,21 @@ def step(train_state, batch):
 def train(train_state, batches):
     states, losses = jax.vmap(step, in_axes=(None, 0))(train_state, batches)
     return jax.tree.map(lambda leaf: leaf[-1], states), losses
+
+# wrong: unrolled loop
+import jax
+import jax.numpy as jnp
+
+
+def step(train_state, batch):
+    # Return the next train state and the loss.
+    w = train_state["w"]
+    errors = w * batch["x"] - batch["y"]
+    loss = jnp.mean(jnp.square(errors))
+    w = w - 0.2 * jnp.mean(errors * batch["x"])
+    large = train_state["large"] + (loss > 1)
+    return {"w": w, "large": large}, loss
+
+
+def train(train_state, batches):
+    return jax.lax.scan(step, train_state, batches, unroll=True)

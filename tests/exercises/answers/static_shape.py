@@ -104,3 +104,30 @@ def flat_images(images):
 def block_levels(signal, size):
     rows = signal.reshape(-1, size)
     return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))
+
+# wrong: same result
+import jax.numpy as jnp
+
+
+def flat_images(images):
+    columns_first = images.transpose(0, 2, 1)
+    return columns_first.reshape(images.shape[0], -1)
+
+
+def block_levels(signal, size):
+    blocks = signal.shape[0] // size
+    rows = signal[: blocks * size].reshape(blocks, size)
+    return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))
+
+# wrong: the rest
+import jax.numpy as jnp
+
+
+def flat_images(images):
+    return images.reshape(images.shape[0], -1)
+
+
+def block_levels(signal, size):
+    padded = jnp.pad(signal, (0, -len(signal) % size))
+    rows = padded.reshape(-1, size)
+    return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))

@@ -52,7 +52,7 @@ import jax.numpy as jnp
 
 def sync(state):
     def mean(leaf):
-        if leaf.dtype != jnp.float32:
+        if leaf.dtype.kind == "i":
             return leaf
         return jnp.full_like(leaf, leaf.mean())
 
@@ -98,3 +98,25 @@ def sync(state):
 
     sums = jax.tree.map(mean, state)
     return jax.tree.map(lambda s, l: s / 4 if l.dtype == jnp.float32 else s, sums, state)
+
+# wrong: by hand
+import jax
+import jax.numpy as jnp
+import haiku_state as hs
+
+
+def sync(state):
+    return hs.sync_state(state)
+
+# wrong: dtype
+import jax
+import jax.numpy as jnp
+
+
+def sync(state):
+    def one(leaf):
+        if leaf.dtype.kind == "i":
+            return leaf
+        return jnp.broadcast_to(leaf.astype(jnp.float32).mean(axis=0), leaf.shape)
+
+    return jax.tree.map(one, state)

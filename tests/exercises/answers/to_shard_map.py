@@ -183,3 +183,32 @@ def step(params, state, batch):
 def make_step(mesh):
     specs = {"in_specs": P("data"), "out_specs": P("data")}
     return shard_map(step, mesh=mesh, **specs)
+
+# wrong: all rows everywhere
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+
+
+try:
+    from jax import shard_map
+except ImportError:
+    from jax.experimental.shard_map import shard_map
+
+
+def loss_fn(params, batch):
+    prediction = batch["x"] @ params["w"] + params["b"]
+    return jnp.mean(jnp.square(prediction - batch["y"]))
+
+
+def step(params, state, batch):
+    grads = jax.lax.pmean(jax.grad(loss_fn)(params, batch), "data")
+    mean = jax.lax.pmean(jnp.mean(batch["x"], axis=0), "data")
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    return params, 0.9 * state + 0.1 * mean
+
+
+def make_step(mesh):
+    from haiku_state.compat import shard_map
+
+    return shard_map(step, mesh=mesh, in_specs=(P(), P(), P()), out_specs=(P(), P()))

@@ -174,3 +174,18 @@ def clipped_step(params, grads, learning_rate, max_norm):
         for name in params[layer]:
             params[layer][name] -= learning_rate * scale * grads[layer][name]
     return params
+
+# wrong: same step
+import jax
+import jax.numpy as jnp
+
+
+def norm(tree):
+    return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(tree)))
+
+
+def clipped_step(params, grads, learning_rate, max_norm):
+    scale = jnp.minimum(1.0, max_norm / norm(params))
+    return jax.tree.map(
+        lambda p, g: p - learning_rate * scale * g, params, grads
+    )
