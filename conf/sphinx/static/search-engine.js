@@ -28,7 +28,8 @@
     glossary: 0.2,
     definition: 1.2,
     exercise: 0.4,
-    bug: 0.85,
+    bug: 0.8,
+    problem: 0.6,
     api: 0.6,
     "further-reading": 0.3,
     "on-your-own": 0.7,
@@ -151,6 +152,7 @@
     if (!anchor) return WEIGHTS.page;
     if (page === "reference/glossary") return definition ? WEIGHTS.definition : WEIGHTS.glossary;
     if (page === "reference/bug_gallery") return WEIGHTS.bug;
+    if (page === "reference/problems") return WEIGHTS.problem;
     if (page === "exercises/index") return WEIGHTS.exercise;
     if (anchor.includes(".") && page !== "api/errors") return WEIGHTS.api;
     return WEIGHTS[anchor] ?? 1;
