@@ -34,6 +34,7 @@ ENDED = {
 }
 MEMORY = _("It needed more than {size} GiB of memory.")
 EXITS = _("It ended the program itself ({kind}).")
+MISSING = _("It defines no `{name}`.")
 ASKS = _("It asks for input, and nobody is there to answer.")
 REFUSED = _("It {what}, which is not allowed while it is checked.")
 REPLACED = _("It {what}. The checks use the libraries as they are.")
@@ -174,6 +175,8 @@ def _of_error(error: dict[str, Any], known: Sequence[Mistake] = ()) -> Failure:
     idea = next((one.idea for one in known if one.error and one.error in f"{kind}: {text}"), None)
     if kind in ("SystemExit", "KeyboardInterrupt"):
         problem = translated(EXITS).format(kind=kind)
+    elif match := re.fullmatch(r"module 'answer' has no attribute '(\w+)'", first):
+        problem = translated(MISSING).format(name=match[1])
     elif kind == "EOFError":
         problem = translated(ASKS)
     elif kind == "MemoryError":

@@ -17,7 +17,7 @@ FACTS = {
     "inputs": _("with:"),
     "expected": _("expected:"),
     "got": _("got:"),
-    "line": _("line {line}:"),
+    "line": _("{file}, line {line}: {code}"),
 }
 IDEA = _("The idea:")
 LESSON = _("Lesson: {address}")
@@ -102,8 +102,8 @@ class Result:
     def _failure_lines(self, failure: Failure) -> list[str]:
         lines = [_wrapped(failure.problem, "    ")]
         if failure.line:
-            where = _line(FACTS["line"], line=failure.line)
-            lines.append(f"    {self.place}, {where} {failure.code.strip()}".rstrip())
+            place = {"file": self.place, "line": failure.line, "code": failure.code.strip()}
+            lines.append("    " + _line(FACTS["line"], **place).rstrip())
         for name in ("inputs", "expected", "got"):
             values = getattr(failure, name)
             if values:

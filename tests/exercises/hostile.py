@@ -33,7 +33,7 @@ BROKEN = {
     "indentation": ("def count(state, increment):\nreturn 1\n", "IndentationError", 2),
     "null byte": ("x = 1\0\n", "cannot contain null bytes", None),
     "not UTF-8": ("x = '\udcff'\n", "Error", None),
-    "empty": ("", "has no attribute 'count'", None),
+    "empty": ("", "defines no `count`", None),
     "exception": ("raise ValueError('of my own')\n", "ValueError: of my own", 1),
     "exit": ("import sys\nsys.exit(0)\n", "ended the program itself", 2),
     "exit in a call": (
