@@ -166,7 +166,7 @@
     const typed = words.flatMap(wordsOfName).slice(-parts.length);
     if (short === whole || called === whole) factors.push(WEIGHTS.equal);
     if (name && typed.length === parts.length && typed.every((part, i) => parts[i].startsWith(part)))
-      if (short.endsWith(whole.replace(/^hs/, "")) || typed.join("") === whole) factors.push(WEIGHTS.equal);
+      if (short.endsWith(whole.replace(/^hs/, "")) || compact(typed.join("")) === whole) factors.push(WEIGHTS.equal);
     if (others.includes(short) || (name && called === owner)) factors.push(WEIGHTS.renamed);
     if (whole.length > 3 && short.includes(whole)) factors.push(WEIGHTS.around);
     if (short.length > 7 && whole.includes(short)) factors.push(WEIGHTS.inside);
