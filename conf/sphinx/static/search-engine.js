@@ -12,9 +12,11 @@
       "什么 怎么 怎样 怎么办 如何 为什么 哪里 哪个 一个 是否 可以 应该 一直").split(" "),
   );
   const DEFINITION = /^what (?:is|are) (?:an? |the )?|^什么是|(?:是什么|什么意思).*$/i;
+  const QUALIFIED = /^(?:hs|haiku_state)\.[\w.]+$/;
   const WEIGHTS = {
     name: 0.8, // a term's other names, beside the one that was typed
     coverage: 2, // the exponent of the share of the query that a place has
+    qualified: 10, // the query is hs.name
     equal: 3, // the heading is the query
     renamed: 2, // the heading is another name of it, or has the class in CLASS.name
     around: 1.5, // the heading holds the query
@@ -29,8 +31,9 @@
     definition: 1.2,
     exercise: 0.4,
     bug: 0.8,
-    problem: 0.6,
+    problem: 0.4,
     api: 0.6,
+    error: 0.8,
     "further-reading": 0.3,
     "on-your-own": 0.7,
     "check-yourself": 0.7,
@@ -108,7 +111,7 @@
       const term = termAt(rest.toLowerCase());
       if (term) add(term, others.get(term).filter((word) => word !== term), false);
       const run = term ?? rest.match(/^(?:\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_.])+|.)/su)[0];
-      const next = HAN.test(run) && !term ? known.map((word) => run.indexOf(word)).filter((at) => at > 0) : [];
+      const next = HAN.test(run) && !term ? known.map((word) => run.indexOf(word)).filter((at) => at > 0 && !"不无非未没".includes(run[at - 1])) : [];
       const taken = run.slice(0, Math.min(run.length, ...next)); // up to the next term
       for (const word of term ? [] : segments(taken).map((part) => part.replace(/^\.+|\.+$/g, "")))
         if (runsOf(word).length)
@@ -145,6 +148,13 @@
     return misspelled ? { queries: [word], prefix: true, fuzzy: word.length > 5 ? 2 : 1 } : query;
   }
   const lookUpAll = (text, way) => all(runsOf(text).map((run) => lookUp(run, way)));
+  // a misspelled term has the other names of the term that it resembles
+  function repaired(idea) {
+    const word = idea.word.toLowerCase();
+    if (idea.names.length || HAN.test(word) || word.length < 6 || index.search(lookUp(word)).some(({ terms }) => terms.includes(word))) return idea;
+    const alike = index.search(lookUp(word)).flatMap(({ terms }) => terms).find((term) => others.has(term));
+    return alike && !alike.startsWith(word) ? { ...idea, names: others.get(alike) } : idea;
+  }
   const queryOf = ({ word, names }) =>
     any([lookUpAll(word), ...names.map((name) => weighted(lookUpAll(name, "name"), WEIGHTS.name))]);
 
@@ -154,12 +164,12 @@
     if (page === "reference/bug_gallery") return WEIGHTS.bug;
     if (page === "reference/problems") return WEIGHTS.problem;
     if (page === "exercises/index") return WEIGHTS.exercise;
-    if (anchor.includes(".") && page !== "api/errors") return WEIGHTS.api;
+    if (anchor.includes(".")) return page === "api/errors" ? WEIGHTS.error : WEIGHTS.api;
     return WEIGHTS[anchor] ?? 1;
   }
 
   // What the words alone do not tell: the whole query stands here, or its words stand together.
-  function closeness({ short, name, near }, { whole, others, words, owner }) {
+  function closeness({ short, name, near }, { text, whole, others, words, owner }) {
     const factors = [1];
     const called = compact(name);
     const parts = wordsOfName(name);
@@ -167,6 +177,8 @@
     if (short === whole || called === whole) factors.push(WEIGHTS.equal);
     if (name && typed.length === parts.length && typed.every((part, i) => parts[i].startsWith(part)))
       if (short.endsWith(whole.replace(/^hs/, "")) || compact(typed.join("")) === whole) factors.push(WEIGHTS.equal);
+    if (name && QUALIFIED.test(text) && typed.length === parts.length && compact(typed.join("")) === called)
+      factors.push(WEIGHTS.qualified);
     if (others.includes(short) || (name && called === owner)) factors.push(WEIGHTS.renamed);
     if (whole.length > 3 && short.includes(whole)) factors.push(WEIGHTS.around);
     if (short.length > 7 && whole.includes(short)) factors.push(WEIGHTS.inside);
@@ -179,7 +191,7 @@
   /** Return pages, best first, each with its three best places and the words to mark in them. */
   async function search(query) {
     await ready;
-    const ideas = ideasOf(query);
+    const ideas = ideasOf(query).map(repaired);
     const found = new Map();
     let rarity = 0;
     for (const idea of ideas) {
@@ -197,6 +209,7 @@
     const text = plain(query).trim();
     const definition = DEFINITION.test(text);
     const sought = {
+      text,
       whole: compact(text.replace(DEFINITION, "")),
       words: runsOf(text).flatMap(segments),
       owner: /^[\w.]+\.\w+$/.test(text) ? compact(text.split(".").at(-2)) : "",
