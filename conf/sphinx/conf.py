@@ -42,8 +42,8 @@ extensions = [
     "home",
     "languages",
     "no_break",
+    "search_index",
     "tabs",
-    "zh_search",
 ]
 templates_path = ["templates"]
 exclude_patterns = ["locale", "drawings"]

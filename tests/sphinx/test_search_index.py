@@ -1,0 +1,87 @@
+"""What the search looks through: the places of a page, other names of a term."""
+
+import json
+
+import pytest
+import search_index
+from docutils import nodes
+from docutils.utils import new_document
+from sphinx import addnodes
+from sphinx.errors import ExtensionError
+
+
+def section(anchor, heading, *children):
+    return nodes.section("", nodes.title("", heading), *children, ids=[anchor])
+
+
+def paragraph(*text):
+    return nodes.paragraph("", "", *text)
+
+
+def places(*children):
+    document = new_document("page")
+    document += section("top", "Page", *children)
+    return list(search_index.places_of(document))
+
+
+def test_a_section_has_what_it_says_itself():
+    inner = section("inner", "Inner", paragraph(nodes.Text("deep")))
+    assert places(paragraph(nodes.Text("one\n  two")), inner) == [
+        ["top", "Page", "", "one two", ""],
+        ["inner", "Inner", "Page", "deep", ""],
+    ]
+
+
+def test_code_is_found_by_its_words_and_outputs_by_their_sentences():
+    code = nodes.literal_block("", "x = jax.jit(f)(x)  # f of x")
+    output = nodes.literal_block("", "1 2 3\nthe replicas differ")
+    cell = nodes.container("", output, classes=["cell_output"])
+    check = nodes.container("", nodes.literal_block("", "assert secret"), classes=["tag_check"])
+    formula = paragraph(nodes.math(r"\mu_{j}", r"\mu_{j}"))
+    raw = nodes.raw("", "<svg>", format="html")
+    [[_, _, _, prose, words]] = places(code, cell, check, formula, raw)
+    assert prose == "the replicas differ mu_j"
+    assert words == "x jax.jit f of"
+
+
+def test_a_name_of_the_api_and_a_term_are_places():
+    short = addnodes.pending_xref_condition("", "Array", condition="resolved")
+    long = addnodes.pending_xref_condition("", "jax.Array", condition="*")
+    signature = addnodes.desc_signature("", "", ids=["hs.f"], fullname="f")
+    content = addnodes.desc_content("", paragraph(short, long))
+    function = addnodes.desc("", signature, content, objtype="function")
+    term = nodes.term("", "leaf · 叶节点", ids=["term-leaf"])
+    item = nodes.definition_list_item("", term, nodes.definition("", paragraph(nodes.Text("end"))))
+    _, name, word = places(function, nodes.definition_list("", item))
+    assert name == ["hs.f", "hs.f", "Page", "Array", "f"]
+    assert word == ["term-leaf", "leaf · 叶节点", "Page", "end", ""]
+
+
+@pytest.fixture
+def docs(tmp_path):
+    terms = "english,chinese\nleaf,叶节点 / 叶子\ntrace / tracing,追踪\n"
+    (tmp_path / "glossary.csv").write_text(terms)
+    (tmp_path / "synonyms.csv").write_text("leaf,树叶\nGPU,显卡\n")
+    (tmp_path / "search_words.csv").write_text("place,words\npage#top,no leaf\n")
+    return tmp_path
+
+
+def test_other_names_belong_to_the_term(docs):
+    assert search_index.synonyms(docs) == [
+        ["leaf", "叶节点", "叶子", "树叶"],
+        ["trace", "tracing", "追踪"],
+        ["GPU", "显卡"],
+    ]
+
+
+def test_the_index_is_a_script(docs):
+    script = search_index.write_index({"page": places(), "empty": []}, docs)
+    index = json.loads(script.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
+    assert index["pages"] == [["page", [["top", "Page", "", "", "", "no leaf"]]]]
+    assert index["simplified"]["節"] == "节"
+    assert "檢" not in index["simplified"]  # no page has 检
+
+
+def test_words_for_a_place_that_is_not_there_fail(docs):
+    with pytest.raises(ExtensionError, match="page#top"):
+        search_index.write_index({}, docs)
