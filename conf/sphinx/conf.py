@@ -32,6 +32,7 @@ extensions = [
     "figures",
     "folds",
     "languages",
+    "notebooks",
     "tabs",
     "zh_search",
 ]

@@ -23,6 +23,11 @@ def executed_lessons(cache: Path, docs: Path = DOCS) -> dict[str, dict[str, Any]
     return lessons
 
 
+def shown(notebook: Any) -> list[list[str]]:
+    """What each code cell of a notebook shows."""
+    return [_lines(cell) for cell in _code(notebook)]
+
+
 def _code(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
