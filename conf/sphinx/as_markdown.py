@@ -3,6 +3,7 @@
 import base64
 import html
 import re
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -104,8 +105,7 @@ class Markdown:
     def _items(self, parent: nodes.Element) -> Iterator[str]:
         for number, item in enumerate(parent.children, parent.get("start", 1)):
             mark = f"{number}. " if isinstance(parent, nodes.enumerated_list) else "- "
-            lines = _text(self.blocks(item)).splitlines()
-            yield mark + ("\n".join([lines[0], *(" " * len(mark) + line for line in lines[1:])]))
+            yield mark + textwrap.indent(_text(self.blocks(item)), " " * len(mark)).lstrip()
 
     def _admonition(self, node: nodes.Element, level: int) -> Iterator[Block]:
         if not isinstance(node.children[0], nodes.title):

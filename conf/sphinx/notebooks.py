@@ -23,7 +23,7 @@ import nbformat
 from as_markdown import Markdown, in_base64
 from cells import skeleton
 from docutils import nodes
-from figures import HERE, SETTINGS
+from figures import HERE
 from folds import FOLDED
 from jupyter_cache import get_cache
 from lesson_pages import course, parts
@@ -119,10 +119,7 @@ def _code_cell(cell: nodes.container, executed: Any) -> Any:
 
 
 def join_streams(outputs: list[Any]) -> list[Any]:
-    """Join what a cell has printed: a kernel sends it in pieces, which may end within a line.
-
-    MyST-NB's own function, which does the rest, ends a line after each piece.
-    """
+    """Join what a cell has printed: a kernel sends it in pieces, which may end within a line."""
     joined: list[Any] = []
     streams: dict[str, Any] = {}
     for output in copy.deepcopy(outputs):
@@ -133,7 +130,7 @@ def join_streams(outputs: list[Any]) -> list[Any]:
             joined.append(output)
             if name:
                 streams[name] = output
-    return list(coalesce_streams(joined))
+    return joined
 
 
 def _show_figure(data: dict[str, str], cell: nodes.container) -> None:
@@ -154,9 +151,10 @@ def _figure_settings() -> Any:
     settings = {name: value.strip() for name, value in pairs} | ON_WHITE
     code = [
         f"# {_('how the figures of this lesson are drawn')}",
-        re.sub(r"^c\.", "%config ", SETTINGS, flags=re.MULTILINE),
         "import matplotlib",
+        "from matplotlib_inline.backend_inline import set_matplotlib_formats",
         "",
+        'set_matplotlib_formats("svg", bbox_inches=None, metadata={"Date": None})',
         f"matplotlib.rcParams.update({json.dumps(settings, indent=4)})",
     ]
     return new_code_cell("\n".join(code), metadata={"tags": ["figures"], "jupyter": HIDDEN["all"]})
@@ -292,14 +290,19 @@ def check_notebooks(site: Path) -> list[str]:
 def _shape(cell: Any) -> Any:
     """Return what is equal in both languages."""
     if cell.cell_type == "code":
-        code = re.sub(r"^%.*$", "", cell.source, flags=re.MULTILINE)
-        return cell.metadata, skeleton(code), cell.outputs
+        return cell.metadata, skeleton(cell.source), list(map(_without_words, cell.outputs))
     return cell.source.count("\n\n"), cell.source.count("`"), cell.source.count("](")
+
+
+def _without_words(output: Any) -> str:
+    """Return an output without what a reader who sees no figure is told, which is translated."""
+    return re.sub(r'alt=\\"[^"]*"', "", json.dumps(output))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive, and write the notebooks once the pages are resolved."""
-    render.coalesce_streams = join_streams  # pages show what a cell has printed as it was
+    # or MyST-NB, which joins the pieces on the pages, ends a line after each
+    render.coalesce_streams = lambda outputs: coalesce_streams(join_streams(outputs))
     app.add_directive("notebooks", Notebooks)
     app.connect("doctree-resolved", _write_notebook)
     app.connect("build-finished", _write_archives)

@@ -1,6 +1,6 @@
-"""The command line: ``haiku-state`` with ``exercises``, ``lab``, ``train``, ``explain``, ``doctor``.
+"""The command line: ``exercises …``, ``lab …``, ``train …``, ``explain …`` and ``doctor``.
 
-``python -m haiku_state`` is the same.
+``python -m haiku_state …`` and ``haiku-state …`` are the same.
 """
 
 import io

@@ -42,6 +42,6 @@ def _lines(cell: Any) -> list[str]:
     for output in cell.outputs:
         if output.output_type == "stream":
             text += output.text if output.name == "stdout" else ""
-        else:
+        elif output.output_type != "error":
             text += output.data["text/plain"] + "\n"
     return [line.rstrip() for line in _COLOR.sub("", text).splitlines()]

@@ -33,7 +33,7 @@ def main() -> int:
     parser.add_argument("site", type=Path)
     parser.add_argument("lessons", nargs="*", help="haiku/batch_norm …; all by default")
     parser.add_argument("--lang", choices=("en", "zh_CN"), action="append", help="both by default")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     os.environ |= {"HAIKU_STATE_LANG": "en", "JAX_PLATFORMS": "cpu"}  # as the site was built
     problems = 0
     for language in options.lang or ("en", "zh_CN"):
@@ -62,7 +62,7 @@ def run(file: Path, name: str) -> list[str]:
                 notebook, timeout=LIMIT, resources={"metadata": {"path": folder}}
             ).execute()
         except CellExecutionError as error:
-            failure = str(error).strip().splitlines()[-1]
+            failure = f"{error.ename}: {error.evalue}".splitlines()[0]
     lesson = {"cells": shown(notebook), "failure": failure}
     seen = {"jax": version("jax"), "lessons": {name: lesson}}
     return [str(each) for each in differences(published, seen, EXEMPTIONS)]

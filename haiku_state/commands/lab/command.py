@@ -29,8 +29,8 @@ WITHOUT = _(
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
 NO_PART = _("there is no part {part}; the parts are {parts}")
 NO_FOLDER = _("{path} is not a folder")
-NEW = _("{count} notebooks are new in {folder}.")
-KEPT = _("{count} notebooks in {folder} are as you left them.")
+NEW = _("New notebooks in {folder}: {count}.")
+KEPT = _("Notebooks in {folder} that are as you left them: {count}.")
 NO_PACK = _("JupyterLab itself stays in its own language; for Chinese: {command}")
 PACK = "jupyterlab-language-pack-zh-CN"
 
