@@ -28,13 +28,13 @@ class Markdown:
 
     Args:
       address: turns the target of a link into an address that works outside of the site; if there
-        is none, the link is its text.
+        is none, the link is its text in quotation marks: mostly the title of another page.
     """
 
     def __init__(self, address: Callable[[str], str | None]) -> None:
         self._address = address
-        self.attachments: dict[str, dict[str, str]] = {}
-        """The drawings that the blocks so far show, by name and type, as a notebook keeps them."""
+        self.images: dict[str, str] = {}
+        """The drawings that the blocks so far show: their data, by the name that a block uses."""
 
     def blocks(self, parent: nodes.Element, level: int = 0) -> Iterator[Block]:
         """Write what an element holds; ``level`` is that of the heading which it stands under."""
@@ -69,9 +69,9 @@ class Markdown:
         elif isinstance(node, nodes.table):
             yield "\n".join(self._rows(node))
         elif isinstance(node, SvgDrawing):
-            name = f"drawing-{len(self.attachments) + 1}.svg"
-            self.attachments[name] = {"image/svg+xml": in_base64(_standalone(node.translated()))}
-            yield f"![{_escaped(node.label())}](attachment:{name})"
+            name = f"drawing-{len(self.images) + 1}"
+            self.images[name] = svg_address(_standalone(node.translated()))
+            yield f"![{_escaped(node.label())}][{name}]"
         elif isinstance(node, nodes.TextElement):
             if text := self.inline(node).strip():
                 yield text
@@ -99,7 +99,9 @@ class Markdown:
                 return f"{mark}{text}{mark}"
         if isinstance(node, nodes.reference):
             address = self._address(node.get("refuri") or f"#{node.get('refid')}")
-            return f"[{text}]({address})" if address else text
+            if address:
+                return f"[{text}]({address})"
+            return text if text.startswith("`") else f"“{text}”"
         return text
 
     def _items(self, parent: nodes.Element) -> Iterator[str]:
@@ -158,9 +160,9 @@ def _as_html(node: nodes.Node) -> str:
     return f"<{tag}>{inside}</{tag}>" if tag else inside
 
 
-def in_base64(text: str) -> str:
-    """Encode a text as the address of an image holds it."""
-    return base64.b64encode(text.encode()).decode()
+def svg_address(svg: str) -> str:
+    """Return the address of an image that holds its data."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
 
 
 def _standalone(svg: str) -> str:
@@ -176,6 +178,6 @@ def _drawing_styles() -> str:
     tokens = {"--pst-color-background": "#fdfcfa", "--pst-font-family-monospace": "monospace"}
     for name, value in re.findall(r"(--hs-[\w-]+): *([^;}]+)", styles):
         tokens.setdefault(name, value)  # those of the dark theme come later
-    rules = "".join(re.findall(r"^\.hs-drawing\b[^{]*\{[^}]*\}", styles, re.MULTILINE))
+    rules = "".join(re.findall(r"^\.hs-drawing [^{]+\{[^}]*\}", styles, re.MULTILINE))
     plate = ".hs-drawing { background: #fdfcfa; font-family: sans-serif; }"
     return re.sub(r"var\((--[\w-]+)\)", lambda found: tokens[found[1]], rules + plate)

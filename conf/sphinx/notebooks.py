@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import nbformat
-from as_markdown import Markdown, in_base64
+from as_markdown import Markdown, svg_address
 from cells import skeleton
 from docutils import nodes
 from figures import HERE
@@ -71,8 +71,9 @@ def make_notebook(document: nodes.document, executed: Any, language: str, docnam
 
     def end_prose() -> None:
         if prose:
-            cells.append(new_markdown_cell("\n\n".join(prose), attachments=markdown.attachments))
-        markdown.attachments = {}
+            images = (f"[{name}]: {address}" for name, address in markdown.images.items())
+            cells.append(new_markdown_cell("\n\n".join([*prose, *images])))
+        markdown.images.clear()
         prose.clear()
 
     for block in markdown.blocks(document):
@@ -139,7 +140,7 @@ def _show_figure(data: dict[str, str], cell: nodes.container) -> None:
     It stands on white, so that its dark ink is seen in a dark theme.
     """
     if "image/svg+xml" in data:
-        source = f"data:image/svg+xml;base64,{in_base64(data['image/svg+xml'])}"
+        source = svg_address(data["image/svg+xml"])
         alt = html.escape("".join(image.get("alt", "") for image in cell.findall(nodes.image)))
         data["text/html"] = f'<img src="{source}" alt="{alt}" style="background: white">'
 
@@ -171,8 +172,6 @@ def _finished(cells: list[Any]) -> Any:
             for output in cell.outputs:
                 if "execution_count" in output:
                     output.execution_count = count
-        elif not cell.attachments:
-            del cell["attachments"]
     notebook = new_notebook(cells=cells)
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     notebook.metadata.language_info = {"name": "python"}
@@ -230,10 +229,7 @@ def _write_archives(app: Sphinx, error: Exception | None) -> None:
             text = _("lesson {number}, {minutes} min").format(**lessons[docname]._asdict())
             links.append(f"- [{app.env.titles[docname].astext()}]({docname}.ipynb) · {text}")
         contents.append("\n".join(links))
-    _save(
-        _finished([new_markdown_cell(text, attachments={}) for text in contents]),
-        folder / "index.ipynb",
-    )
+    _save(_finished([new_markdown_cell("\n\n".join(contents))]), folder / "index.ipynb")
     _zip(folder, archive(language), ["index", *lessons], language)
 
 
@@ -291,7 +287,7 @@ def _shape(cell: Any) -> Any:
     """Return what is equal in both languages."""
     if cell.cell_type == "code":
         return cell.metadata, skeleton(cell.source), list(map(_without_words, cell.outputs))
-    return cell.source.count("\n\n"), cell.source.count("`"), cell.source.count("](")
+    return [cell.source.count(mark) for mark in ("\n\n", "`", "](", "$")]
 
 
 def _without_words(output: Any) -> str:

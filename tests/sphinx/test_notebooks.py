@@ -1,5 +1,6 @@
 """A small course in two languages: what its notebooks hold, and that they run."""
 
+import base64
 import re
 import subprocess
 import sys
@@ -149,11 +150,16 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
     first, second, third = prose(notebooks["en"])
     assert first.partition("\n\n")[2] == (
         "# One *lesson*\n\n> **Before**\n>\n"
-        r"> Take the part, [JAX](https://docs.jax.dev) and 2 \* 3."
+        r"> Take “the part”, [JAX](https://docs.jax.dev) and 2 \* 3."
     )
     assert second == "With $x_1$ and `a_b`:\n\n$$\nx^2\n$$"
+    third, _separator, drawing = third.partition("\n\n[drawing-1]: data:image/svg+xml;base64,")
+    svg = base64.b64decode(drawing).decode()
+    assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 100"')
+    assert 'width="320" height="100"><style>' in svg
+    assert "var(" not in svg
     assert third == (
-        "## Next\n\n![A circle.](attachment:drawing-1.svg)\n\nA caption.\n\n"
+        "## Next\n\n![A circle.][drawing-1]\n\nA caption.\n\n"
         "<details><summary>What is <code>x</code>?</summary>\n\n"
         "1. A value.\n\n   | a | b |\n   | --- | --- |\n   | 1 | $y$ |\n\n</details>"
     )
@@ -161,7 +167,7 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
 
 def test_a_notebook_is_in_the_language_of_its_page(notebooks):
     first, second, third = prose(notebooks["zh_CN"])
-    assert "# 第*一*课\n\n> **开始之前**\n>\n> 看这一部分、[JAX](https://docs.jax.dev)" in first
+    assert "# 第*一*课\n\n> **开始之前**\n>\n> 看“这一部分”、[JAX](https://docs.jax.dev)" in first
     assert second == "有 $x_1$ 和 `a_b`：\n\n$$\nx^2\n$$"
     assert "## 下一节\n\n![一个圆。]" in third
     [source] = [cell.source for cell in code(notebooks["zh_CN"]) if "double(x)" in cell.source]

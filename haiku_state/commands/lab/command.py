@@ -65,6 +65,8 @@ def run(parser: OneLineParser, options: argparse.Namespace) -> int:
         words = [f"--ServerApp.root_dir={options.dir.absolute() / root}"]
         words.append(f"--LabApp.default_url=/lab/tree/{first}")
         words += ["--no-browser"] * options.no_browser
+        if hasattr(os, "geteuid") and os.geteuid() == 0:
+            words.append("--allow-root")  # in a container: it listens to this machine alone
         with tempfile.TemporaryDirectory() as settings:
             server.launch_instance([*words, *_in_language(language, Path(settings))])
     return 0
