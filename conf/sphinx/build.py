@@ -25,6 +25,7 @@ from catalogs import check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
 from execution_cache import cache_path, files_hash
 from jupyter_cache import get_cache
+from notebooks import FOLDER, archive, check_notebooks
 from publish import publish
 from sphinx import locale
 from sphinx.application import Sphinx
@@ -220,11 +221,20 @@ def _assemble() -> int:
         (new / language / ".buildinfo").unlink()
     shutil.copy(HERE / "templates/root.html", new / "index.html")
     publish(new)
-    if failed := _report(check_site(new, LOCALE) + check_styles(new)):
+    if failed := _report(check_site(new, LOCALE) + check_styles(new) + check_notebooks(new)):
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)
     new.rename(BUILD / "site")
+    _put_into_the_package()
     return 0
+
+
+def _put_into_the_package() -> None:
+    """Let ``python -m haiku_state lab`` find the notebooks, here and in a wheel built from here."""
+    folder = ROOT / "haiku_state/notebooks"
+    folder.mkdir(exist_ok=True)
+    for language in ("en", "zh_CN"):
+        shutil.copy(BUILD / "site" / language / FOLDER / archive(language), folder)
 
 
 def _report(problems: list[str]) -> int:

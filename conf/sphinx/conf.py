@@ -42,6 +42,7 @@ extensions = [
     "home",
     "languages",
     "no_break",
+    "notebooks",
     "search_index",
     "tabs",
 ]

@@ -38,13 +38,18 @@ class SvgDrawing(nodes.General, nodes.Element, addnodes.translatable):
         """Keep the translation for the page."""
         self["translations"] = {**self["translations"], original_message: translated_message}
 
+    def label(self) -> str:
+        """Return what the drawing shows, in the page's language."""
+        label = ElementTree.fromstring(self["svg"]).attrib["aria-label"]
+        return str(self["translations"].get(label, label))
+
     def translated(self) -> str:
         """Return the SVG in the page's language."""
         drawing = ElementTree.fromstring(self["svg"])
         known = self["translations"]
         drawing.set("class", f"hs-drawing {drawing.get('class', '')}".strip())
-        for label in _label(drawing):
-            drawing.set("aria-label", known.get(label, label))
+        if _label(drawing):
+            drawing.set("aria-label", self.label())
             drawing.set("role", "img")
         for element in _words(drawing):
             words = " ".join(element.text.split())

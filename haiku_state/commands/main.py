@@ -1,6 +1,6 @@
-"""The command line: ``haiku-state exercises …``, ``train …``, ``explain …`` and ``doctor``.
+"""The command line: ``exercises …``, ``lab …``, ``train …``, ``explain …`` and ``doctor``.
 
-``python -m haiku_state`` is the same.
+``python -m haiku_state …`` and ``haiku-state …`` are the same.
 """
 
 import io
@@ -51,9 +51,12 @@ def _run(words: Sequence[str]) -> int:
         with matched_versions():
             from haiku_state.commands.exercises import command as exercises
             from haiku_state.commands.explain import command as purity
+            from haiku_state.commands.lab import command as lab
             from haiku_state.commands.train import command as train
         about = translated(exercises.HELP)
         exercises.add_arguments(commands.add_parser("exercises", help=about, description=about))
+        about = translated(lab.HELP)
+        lab.add_arguments(commands.add_parser("lab", help=about, description=about))
         about = translated(train.HELP)
         train.add_arguments(commands.add_parser("train", help=about, description=about))
         about = translated(purity.HELP)

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "haiku_state"
 CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
-EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench", "explain", "exercises"}
+EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench", "explain", "exercises", "lab"}
 OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
 IN_SDIST = {
     "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",

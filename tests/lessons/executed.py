@@ -23,6 +23,11 @@ def executed_lessons(cache: Path, docs: Path = DOCS) -> dict[str, dict[str, Any]
     return lessons
 
 
+def shown(notebook: Any) -> list[list[str]]:
+    """What each code cell of a notebook shows."""
+    return [_lines(cell) for cell in _code(notebook)]
+
+
 def _code(notebook: Any) -> list[Any]:
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
@@ -37,6 +42,6 @@ def _lines(cell: Any) -> list[str]:
     for output in cell.outputs:
         if output.output_type == "stream":
             text += output.text if output.name == "stdout" else ""
-        else:
+        elif output.output_type != "error":
             text += output.data["text/plain"] + "\n"
     return [line.rstrip() for line in _COLOR.sub("", text).splitlines()]

@@ -1,0 +1,233 @@
+"""A small course in two languages: what its notebooks hold, and that they run."""
+
+import base64
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import nbformat
+import pytest
+from lessons.compare import differences
+from lessons.executed import shown
+from nbclient import NotebookClient
+from notebooks import check_notebooks, join_streams
+
+SPHINX = Path(__file__).parents[2] / "conf/sphinx"
+
+CONF = f"""
+import sys
+sys.path.insert(0, {str(SPHINX)!r})
+extensions = ["myst_nb", "sphinx_design", "cells", "course", "drawings", "folds", "languages"]
+extensions += ["figures", "notebooks"]
+nb_execution_mode = "cache"
+nb_execution_cache_path = "{{cache}}"
+nb_execution_raise_on_error = True
+locale_dirs = ["locale"]
+gettext_compact = False
+exclude_patterns = ["drawings"]
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+html_theme = "basic"
+templates_path = [{str(SPHINX / "templates")!r}]
+html_static_path = [{str(SPHINX / "static")!r}]
+"""
+
+DRAWING = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 100" aria-label="A circle.">
+<circle class="state" cx="50" cy="50" r="8"/><text>holds</text></svg>"""
+
+INDEX = "# Course\n\n```{toctree}\nstate/index\n```\n"
+PART = "# Part\n\n```{lessons}\nstate/one\n```\n\n```{notebooks} state\n```\n\n"
+PART += "```{toctree}\none\n```\n"
+
+LESSON = r'''---
+file_format: mystnb
+kernelspec: {name: python3, display_name: Python 3}
+---
+# One *lesson*
+
+:::{admonition} Before
+Take [the part](index.md), [JAX](https://docs.jax.dev) and 2 \* 3.
+:::
+
+```{code-cell} ipython3
+def double(x):
+    """Twice."""
+    return 2 * x  # no state
+
+
+print(double(21))
+```
+
+```{code-cell} ipython3
+:tags: [check]
+assert double(21) == 42
+```
+
+With $x_1$ and `a_b`:
+
+$$x^2$$
+
+```{code-cell} ipython3
+:tags: [plot]
+import matplotlib.pyplot as plt
+plt.plot([0, double(1)]);
+```
+
+## Next
+
+```{drawing} circle
+A caption.
+```
+
+:::{dropdown} What is `x`?
+1. A value.
+
+   | a | b |
+   |---|---|
+   | 1 | $y$ |
+:::
+'''
+
+CHINESE = {
+    "One *lesson*": "第*一*课",
+    "Before": "开始之前",
+    "Take [the part](index.md), [JAX](https://docs.jax.dev) and 2 \\\\* 3.":
+        "看[这一部分](index.md)、[JAX](https://docs.jax.dev) 和 2 \\\\* 3。",
+    "Twice.": "两倍。",
+    "no state": "没有状态",
+    "With $x_1$ and `a_b`:": "有 $x_1$ 和 `a_b`：",
+    "Next": "下一节",
+    "A circle.": "一个圆。",
+    "holds": "保存",
+    "A caption.": "图注。",
+    "What is `x`?": "`x` 是什么？",
+    "A value.": "一个值。",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    root = tmp_path_factory.mktemp("course")
+    pages = {"index.md": INDEX, "state/index.md": PART, "state/one.md": LESSON}
+    pages |= {
+        "conf.py": CONF.replace("{cache}", str(root / "cache")),
+        "drawings/circle.svg": DRAWING,
+    }
+    lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
+    for english, chinese in CHINESE.items():
+        lines += ["", f'msgid "{english}"', f'msgstr "{chinese}"']
+    pages["locale/zh_CN/LC_MESSAGES/state/one.po"] = "\n".join(lines)
+    for name, text in pages.items():
+        file = root / "docs" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    for language in ("en", "zh_CN"):
+        command = [sys.executable, "-m", "sphinx", "-Wq", "-D", f"language={language}"]
+        command += ["-d", root / f"doctrees/{language}", root / "docs", root / "site" / language]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    return root / "site"
+
+
+@pytest.fixture(scope="module")
+def notebooks(site):
+    return {
+        language: nbformat.read(site / language / "notebooks/state/one.ipynb", as_version=4)
+        for language in ("en", "zh_CN")
+    }
+
+
+def prose(notebook):
+    return [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+
+
+def code(notebook):
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
+    first, second, third = prose(notebooks["en"])
+    assert first.partition("\n\n")[2] == (
+        "# One *lesson*\n\n> **Before**\n>\n"
+        r"> Take “the part”, [JAX](https://docs.jax.dev) and 2 \* 3."
+    )
+    assert second == "With $x_1$ and `a_b`:\n\n$$\nx^2\n$$"
+    third, _separator, drawing = third.partition("\n\n[drawing-1]: data:image/svg+xml;base64,")
+    svg = base64.b64decode(drawing).decode()
+    assert svg.startswith('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 320 100"')
+    assert 'width="320" height="100"><style>' in svg
+    assert "var(" not in svg
+    assert third == (
+        "## Next\n\n![A circle.][drawing-1]\n\nA caption.\n\n"
+        "<details><summary>What is <code>x</code>?</summary>\n\n"
+        "1. A value.\n\n   | a | b |\n   | --- | --- |\n   | 1 | $y$ |\n\n</details>"
+    )
+
+
+def test_a_notebook_is_in_the_language_of_its_page(notebooks):
+    first, second, third = prose(notebooks["zh_CN"])
+    assert "# 第*一*课\n\n> **开始之前**\n>\n> 看“这一部分”、[JAX](https://docs.jax.dev)" in first
+    assert second == "有 $x_1$ 和 `a_b`：\n\n$$\nx^2\n$$"
+    assert "## 下一节\n\n![一个圆。]" in third
+    [source] = [cell.source for cell in code(notebooks["zh_CN"]) if "double(x)" in cell.source]
+    assert '"""两倍。"""' in source
+    assert "# 没有状态" in source
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_it_has_the_page_s_outputs_and_not_its_checks(notebooks, language):
+    settings, printed, drawn = code(notebooks[language])
+    assert settings.metadata.tags == ["figures"]
+    assert printed.outputs[0].text == "42\n"
+    assert drawn.metadata == {"tags": ["plot"], "jupyter": {"source_hidden": True}}
+    assert set(drawn.outputs[0].data) == {"text/plain", "text/html", "image/svg+xml"}
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_it_runs_on_its_own_and_shows_the_same(notebooks, language, tmp_path):
+    book = notebooks[language]
+    before = {"jax": "0.10", "lessons": {"one": {"cells": shown(book), "failure": None}}}
+    resources = {"metadata": {"path": tmp_path}}
+    ran = NotebookClient(nbformat.from_dict(book), resources=resources).execute()
+    after = {"jax": "0.10", "lessons": {"one": {"cells": shown(ran), "failure": None}}}
+    assert differences(before, after, ()) == []
+    assert [name for name in before["lessons"]["one"]["cells"] if name]
+
+
+def test_the_languages_are_compared(site, notebooks):
+    assert check_notebooks(site) == []
+    file = site / "zh_CN/notebooks/state/one.ipynb"
+    text = file.read_text(encoding="utf-8")
+    for old, new in (("2 * x", "3 * x"), ("42", "43"), ("$x_1$", "")):
+        file.write_text(text.replace(old, new, 1), encoding="utf-8")
+        assert len(check_notebooks(site)) == (old != "$x_1$"), old
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_the_archives_unpack_into_one_folder(site, language):
+    folder = site / language / "notebooks"
+    root = f"haiku_lessons_{language}"
+    for name, files in (("", ["index", "state/one"]), ("_state", ["state/one"])):
+        with zipfile.ZipFile(folder / f"{root}{name}.zip") as archive:
+            assert archive.namelist() == [f"{root}/{file}.ipynb" for file in files]
+            last = archive.read(archive.namelist()[-1])
+        assert last == (folder / "state/one.ipynb").read_bytes()
+    contents = nbformat.read(folder / "index.ipynb", as_version=4)
+    assert "(state/one.ipynb)" in contents.cells[-1].source
+
+
+def test_the_pages_link_to_their_notebooks(site):
+    lesson = (site / "en/state/one.html").read_text(encoding="utf-8")
+    assert '<a href="../notebooks/state/one.ipynb" download>' in lesson
+    part = (site / "zh_CN/state/index.html").read_text(encoding="utf-8")
+    assert '<a href="../notebooks/haiku_lessons_zh_CN_state.zip" download>' in part
+    assert "lab --part state --lang zh_CN" in re.sub("<[^>]*>", "", part)
+
+
+def test_what_is_printed_in_pieces_is_one_line():
+    pieces = ["scan:     ", " [1 2 3]\n"]
+    outputs = [nbformat.v4.new_output("stream", name="stdout", text=text) for text in pieces]
+    assert [output.text for output in join_streams(outputs)] == ["scan:      [1 2 3]\n"]
+    assert outputs[0].text == pieces[0]
