@@ -201,7 +201,7 @@ def test_the_languages_are_compared(site, notebooks):
     text = file.read_text(encoding="utf-8")
     for old, new in (("2 * x", "3 * x"), ("42", "43"), ("$x_1$", "")):
         file.write_text(text.replace(old, new, 1), encoding="utf-8")
-        assert len(check_notebooks(site)) == (old != "$x_1$"), old
+        assert len(check_notebooks(site)) == 1, old
     file.write_text(text, encoding="utf-8")
 
 
