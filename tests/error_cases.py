@@ -7,7 +7,6 @@ catalogue of the site shows it. ``tests/errors/test_problems.py`` holds the prob
 texts. Their numbers are those of the page ``docs/reference/problems.md``.
 """
 
-import contextlib
 import functools
 import json
 import os
@@ -1019,8 +1018,10 @@ def record(folder):
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
         # the second language finds what the first has compiled
         jax.config.update("jax_compilation_cache_dir", f"{folder}/programs")
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         json.dump(record(folder), sys.stdout, indent=1, ensure_ascii=False)
+        os.chdir(Path(__file__).parent)
