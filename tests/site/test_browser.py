@@ -161,7 +161,11 @@ def type_query(page, query):
         ),
         ("en", "jitUpdate", "api/update.html?*#haiku_state.jit_update"),
         ("en", "chekpoint", "*/*.html?*checkpoint*"),
-        ("en", "the replicas differ", "api/errors.html?*#haiku_state.errors.ReplicaMismatchError"),
+        (
+            "en",
+            "the predicate matches no leaf",
+            "api/errors.html?*#haiku_state.errors.NothingFrozenError",
+        ),
         ("zh_CN", "批量归一化", "haiku/batch_norm.html?*"),
         ("zh_CN", "凍結參數", "reference/bug_gallery.html?*#bug-frozen-with-momentum"),
         ("zh_CN", "jit 缓存", "update/jitted_update.html?*"),
