@@ -103,13 +103,16 @@ def _parts(node: nodes.Node) -> Iterator[nodes.Element]:
 
 def _text(part: nodes.Element) -> str:
     """Return the text of a node, formulas by their letters, each name in its short form."""
+    long = [
+        text
+        for name in part.findall(addnodes.pending_xref_condition)
+        if name["condition"] == "*"
+        for text in name.findall(nodes.Text)
+    ]
     kept = [
         re.sub(r"[\\{}]", "", text) if isinstance(text.parent, nodes.math) else str(text)
         for text in part.findall(nodes.Text)
-        if not (
-            isinstance(text.parent, addnodes.pending_xref_condition)
-            and text.parent["condition"] == "*"
-        )
+        if not any(text is other for other in long)
     ]
     return "".join(kept)
 

@@ -158,13 +158,17 @@ def type_query(page, query):
         (
             "en",
             "hs.shard_update",
-            "api/update.html?highlight=shard_update#haiku_state.shard_update",
+            "api/update.html?*#haiku_state.shard_update",
         ),
         ("en", "jitUpdate", "api/update.html?*#haiku_state.jit_update"),
-        ("en", "chekpoint", "*checkpoint*"),
-        ("en", "the replicas differ", "api/errors.html?*#haiku_state.errors.ReplicaMismatchError"),
+        ("en", "chekpoint", "*/*.html?*checkpoint*"),
+        (
+            "en",
+            "the predicate matches no leaf",
+            "api/errors.html?*#haiku_state.errors.NothingFrozenError",
+        ),
         ("zh_CN", "批量归一化", "haiku/batch_norm.html?*"),
-        ("zh_CN", "凍結參數", "*freeze_params"),
+        ("zh_CN", "凍結參數", "reference/bug_gallery.html?*#bug-frozen-with-momentum"),
         ("zh_CN", "jit 缓存", "update/jitted_update.html?*"),
     ],
 )
