@@ -59,7 +59,7 @@ def visit(browser: Any, lesson: str = LESSON, language: str = "en") -> dict[str,
     with counting_server() as (address, sent):
         steps = {
             "first": lambda: page.goto(f"{address}/{language}/{lesson}.html"),
-            "next": page.locator("a.right-next").click,
+            "next": page.locator(".hs-lesson-end a[rel=next]").click,
             "language": page.locator("a.language-switcher:visible").first.click,
         }
         for name, step in steps.items():
