@@ -65,7 +65,7 @@ class Compatibility(SphinxDirective):
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row per feature, one column per set."""
-        yield [text(""), *map(text, rows)]
+        yield [text("JAX"), *map(text, rows)]
         for feature in next(iter(rows.values()))["features"]:
             has = [row["features"][feature] for row in rows.values()]
             yield [literal(feature), *(text(YES if each else NO) for each in has)]
@@ -73,7 +73,7 @@ class Compatibility(SphinxDirective):
     def lessons(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row per lesson, one column per set on which the lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
-        yield [text(""), *map(text, run)]
+        yield [text("JAX"), *map(text, run)]
         measured = next(iter(run.values()))
         # those of the measured tree that this site has, in the order of the course
         for lesson in (name for name in course(Path(self.env.srcdir)) if name in measured):
