@@ -208,15 +208,15 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
     if differences:
         idea = _mistaken(check, inputs, got) or check.idea
         yield _different(translated(WRONG), idea, differences)
-    if "arguments" in seen:
-        before, after = flat(inputs), decoded(seen["arguments"]["tree"])
-        if differences := _differences(before, after, 0.0):
-            yield _different(translated(PROBLEMS["arguments"]), IDEAS["arguments"], differences)
     for finding in seen.get("pure", {}).get("findings", ()):
         kind, name = finding["kind"], finding["name"]
         problem = translated(FOUND).format(kind=translated(kind), name=name)
         idea = ideas.BY_FINDING.get(kind, check.idea)
         yield Failure(problem, idea, line=finding["line"] or None)
+    if "arguments" in seen:
+        before, after = flat(inputs), decoded(seen["arguments"]["tree"])
+        if differences := _differences(before, after, 0.0):
+            yield _different(translated(PROBLEMS["arguments"]), IDEAS["arguments"], differences)
     for name in ("again", "jit", "vmap", "keys"):
         result = seen.get(name)
         if result is None:
