@@ -286,7 +286,7 @@ def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     assert passed.startswith({"en": "passed: ", "zh_CN": "通过："}[language])
     assert used == "(2, 3)\n"
     assert unknown.splitlines()[0].endswith({"en": "conter.", "zh_CN": "练习。"}[language])
-    place = {"en": "%%exercise counter, line 3:", "zh_CN": "%%exercise counter, 第 3 行："}
+    place = {"en": "%%exercise counter, line 3:", "zh_CN": "%%exercise counter，第 3 行："}
     assert place[language] in unfinished
 
 
