@@ -239,7 +239,9 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
 def _as_jax(tree: Tree) -> Tree:
     """Return leaves that NumPy has computed with the dtypes that JAX gives them."""
     return {
-        path: replace(leaf, dtype=str(jnp.asarray(leaf.array).dtype)) if leaf.dtype else leaf
+        path: replace(leaf, dtype=str(jnp.asarray(leaf.array).dtype))
+        if leaf.dtype and not leaf.dtype.startswith("key<")
+        else leaf
         for path, leaf in tree.items()
     }
 
