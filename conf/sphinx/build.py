@@ -3,6 +3,7 @@
 python conf/sphinx/build.py                     build/site/, only what has changed since then
 python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
 python conf/sphinx/build.py --compare           what the second language costs
+python conf/sphinx/build.py --lagging           build/site/, though translations lag behind
 """
 
 import argparse
@@ -21,10 +22,11 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from catalogs import check_catalogs, check_current, update_catalogs
+from catalogs import EMPTY, FUZZY, check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
 from execution_cache import cache_path, files_hash
 from jupyter_cache import get_cache
+from metadata import add_entrances
 from notebooks import FOLDER, archive, check_notebooks
 from publish import publish
 from sphinx import locale
@@ -46,12 +48,16 @@ def main() -> int:
         "--update-catalogs", action="store_true", help="update the translation catalogs"
     )
     modes.add_argument("--compare", action="store_true", help="time both languages against English")
+    modes.add_argument(
+        "--lagging", action="store_true", help="build, and mark translations that lag behind"
+    )
     options = parser.parse_args()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
     import haiku_state  # noqa: F401  once, before processes are forked from this one
 
     _forget_unless(_everything_but_the_prose())
-    run = _update_catalogs if options.update_catalogs else _compare if options.compare else _build
+    run = functools.partial(_build, options.lagging)
+    run = _update_catalogs if options.update_catalogs else _compare if options.compare else run
     failed = run()
     if failed:  # Sphinx would not warn again about a page that has not changed since
         _forget_unless("")
@@ -66,7 +72,7 @@ def _update_catalogs() -> int:
     return 0
 
 
-def _build() -> int:
+def _build(lagging: bool = False) -> int:
     """Build both languages, and check them."""
     cache = cache_path(BUILD / "executed")
     start, before, read = time.perf_counter(), _executions(cache), []
@@ -79,7 +85,7 @@ def _build() -> int:
 
             def when_read() -> None:
                 read.append(_executions(cache))
-                others.extend([pool.submit(_gate), pool.submit(_translate)])
+                others.extend([pool.submit(_gate, lagging), pool.submit(_translate)])
 
             failed = _sphinx("html", "en", jobs=2, when_read=when_read)
             if not (failed or read):  # no page has changed, so none was read
@@ -88,14 +94,14 @@ def _build() -> int:
     else:
         failed = _sphinx("html", "en")
         read.append(_executions(cache))
-        failed = failed or _gate() or _translate()
+        failed = failed or _gate(lagging) or _translate()
     if failed:
         return failed
     executed_again = _executions(cache) - read[0]
     if executed_again:
         print(f"the Chinese build executed {len(executed_again)} notebooks")
         return 1
-    if failed := _assemble():
+    if failed := _assemble(lagging):
         return failed
     report = {
         "seconds": round(time.perf_counter() - start, 1),
@@ -119,6 +125,7 @@ def _everything_but_the_prose() -> str:
         if page.suffix in (".md", ".rst", ".po")
     }
     parts = [cache_path(BUILD / "executed").name, files_hash(HERE, "*.*"), repr(titles)]
+    parts.append(os.environ.get("HAIKU_STATE_SITE", ""))
     return hashlib.sha256("".join(parts).encode()).hexdigest()
 
 
@@ -203,15 +210,17 @@ def _executions(cache: Path) -> set[tuple[int, str]]:
     return {(record.pk, str(record.created)) for record in records}
 
 
-def _gate() -> int:
+def _gate(lagging: bool) -> int:
     if failed := _extract():
         return failed
     problems = check_catalogs(LOCALE, DOCS, DOCS / "glossary.csv")
+    if lagging:
+        problems = [problem for problem in problems if problem.what not in (FUZZY, EMPTY)]
     problems += check_current(WORK / "gettext", LOCALE, WORK / "merged")
     return _report([str(problem) for problem in problems])
 
 
-def _assemble() -> int:
+def _assemble(lagging: bool) -> int:
     """Put the languages side by side, check them, and only then replace the last site."""
     new = WORK / "site"
     shutil.rmtree(new, ignore_errors=True)
@@ -219,9 +228,11 @@ def _assemble() -> int:
     for language in ("en", "zh_CN"):
         shutil.copytree(WORK / language / "html", new / language)
         (new / language / ".buildinfo").unlink()
-    shutil.copy(HERE / "templates/root.html", new / "index.html")
-    publish(new)
-    if failed := _report(check_site(new, LOCALE) + check_styles(new) + check_notebooks(new)):
+    add_entrances(new)
+    problems = publish(new)
+    problems += check_site(new, LOCALE) + check_styles(new)
+    problems += [] if lagging else check_notebooks(new)
+    if failed := _report(problems):
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)
     new.rename(BUILD / "site")

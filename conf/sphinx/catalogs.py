@@ -24,6 +24,7 @@ NUMBER = re.compile(r"\d+(?:\.\d+)?")
 LEFT_OVER = re.compile(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|\\[*_`]")
 HTML = re.compile(r"<!--|-->|&#?\w+;")  # comments and entities: half of them is shown, or hides
 EXEMPTION = re.compile(r"glossary: (.+) is (?:a|another) ")
+FUZZY, EMPTY = "fuzzy: the English has changed", "not translated"
 READ = "order: read"
 """The comment above a message whose pieces stand in another order than in English, and may."""
 
@@ -76,9 +77,10 @@ def check_catalog(file: Path, is_rst: bool, terms: list[Term]) -> list[Problem]:
 def _defects(message: Message, is_rst: bool, terms: list[Term]) -> Iterator[str]:
     msgid, msgstr = str(message.id), str(message.string or "")
     if message.fuzzy:
-        yield "fuzzy: readers would get English"
+        yield FUZZY
+        return
     if not msgstr.strip():
-        yield "not translated"
+        yield EMPTY
         return
     if msgstr != msgstr.strip():
         yield "leading or trailing white space"

@@ -40,9 +40,12 @@ extensions = [
     "formulas",
     "glossary",
     "home",
+    "lagging",
     "languages",
+    "metadata",
     "no_break",
     "notebooks",
+    "parallel",
     "search_index",
     "tabs",
 ]
@@ -66,6 +69,7 @@ nb_mime_priority_overrides = [("gettext", "image/svg+xml", 10), ("gettext", "tex
 
 # two languages
 locale_dirs = ["locale"]
+gettext_allow_fuzzy_translations = True  # with --lagging; else the gate lets none pass
 gettext_compact = False
 gettext_uuid = False
 gettext_location = False
@@ -100,6 +104,7 @@ html_theme_options = {
     "navbar_persistent": ["search-button", "language-switcher"],
     "footer_start": ["copyright"],
     "footer_end": ["site-footer.html"],
+    "article_header_end": ["parallel.html"],
     "article_footer_items": ["lesson-end.html"],
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,

@@ -30,6 +30,7 @@ def _page_context(
     here = app.config.language
     context["site_languages"] = [
         {
+            "code": code,
             "name": name,
             "short": short,
             "tag": tag,

@@ -27,6 +27,7 @@ from figures import HERE
 from folds import FOLDED
 from jupyter_cache import get_cache
 from lesson_pages import course, parts
+from metadata import address
 from myst_nb.core import render
 from myst_nb.core.read import create_nb_reader
 from myst_nb.core.utils import coalesce_streams
@@ -34,8 +35,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
-
-from haiku_state.errors.base import SITE
 
 FOLDER = "notebooks"
 # what a notebook hides of a cell, by the part of it that the page folds
@@ -95,7 +94,8 @@ def _address(target: str, language: str, docname: str) -> str | None:
     """Return the address of a link's target where the site is published, if it is."""
     if urlsplit(target).scheme:
         return target
-    return urljoin(f"{SITE}{language}/{docname}.html", target) if SITE else None
+    site = address()
+    return urljoin(f"{site}{language}/{docname}.html", target) if site else None
 
 
 def _tags(cell: nodes.container) -> list[str]:

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from parallel import pair
+
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
 HEADERS = """\
 # for Netlify, Cloudflare Pages and hosts that read the same file
@@ -37,8 +39,12 @@ STYLED = re.compile(r'<\w[^<>]*\sstyle="[^"]*"[^<>]*>')
 SHEET = "_static/inline.css"
 
 
-def publish(site: Path) -> None:
-    """Prepare all pages of a site, whose languages lie in the folders ``en`` and ``zh_CN``."""
+def publish(site: Path) -> list[str]:
+    """Prepare all pages of a site, whose languages lie in the folders ``en`` and ``zh_CN``.
+
+    Returns:
+      the pages of which the two languages do not correspond.
+    """
     _remove_leftovers(site)
     pages = {
         page: page.read_text(encoding="utf-8")
@@ -50,6 +56,7 @@ def publish(site: Path) -> None:
     _share(site, pages)
     _drop_unused_rules(site, pages)
     _style_by_classes(site, pages)
+    problems = pair(site, pages)
     for page, text in pages.items():
         meta = policy(*_hashes([text]), FROM_DISK)
         head = f'<meta http-equiv="Content-Security-Policy" content="{meta}">'
@@ -58,6 +65,7 @@ def publish(site: Path) -> None:
         )
     header = HEADERS.format(policy=policy(*_hashes(pages.values())))
     (site / "_headers").write_text(header, encoding="utf-8")
+    return problems
 
 
 def policy(scripts: list[str], styles: list[str], more: str = "") -> str:

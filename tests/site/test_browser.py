@@ -87,6 +87,14 @@ def server():
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
+    """As a host does it: what is not there is answered by the page for it."""
+
+    def send_error(self, code, message=None, explain=None):
+        self.send_response(code)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write((SITE / "404.html").read_bytes())
+
     def log_message(self, *args):
         pass
 
@@ -247,6 +255,32 @@ def test_the_root_follows_the_browser(open_page, locale, language):
     page.wait_for_url(url(language, "index.html"))
 
 
+def test_the_root_remembers_the_language(open_page, server):
+    page = open_page(f"{server}/en/index.html", locale="en-GB")
+    page.locator("a.language-switcher:visible").first.click()
+    page.wait_for_url(f"{server}/zh_CN/index.html")
+    page.goto(f"{server}/index.html")
+    page.wait_for_url(f"{server}/zh_CN/index.html")
+
+
+@pytest.mark.parametrize(
+    ("lost", "heading", "found"),
+    [
+        ("zh_CN/state/pytreees.html", "这个地址没有页面", "zh_CN/search.html?q=pytreees"),
+        ("en/old/the-pair", "There is no page at this address", "en/search.html?q=the+pair"),
+    ],
+)
+def test_a_lost_page_leads_back_in_the_language_of_its_address(
+    open_page, server, lost, heading, found
+):
+    page = open_page(f"{server}/{lost}")
+    assert page.locator("h1").first.inner_text() == heading
+    links = page.locator("section").first.locator("a")
+    assert links.nth(0).evaluate("a => a.href") == f"{server}/{lost.split('/')[0]}/index.html"
+    links.nth(1).click()
+    page.wait_for_url(f"{server}/{found}")
+
+
 def test_the_root_without_scripts_gives_a_choice(open_page):
     page = open_page((SITE / "index.html").as_uri(), java_script_enabled=False)
     assert page.locator("a:visible").all_inner_texts() == ["English", "简体中文"]
@@ -260,6 +294,54 @@ def test_under_a_sub_path(open_page, server):
     page.wait_for_url(f"{server}/zh_CN/haiku/pure_pair.html*")
     assert page.complaints == []
     assert [r for r in page.requests if not r.startswith((server, "data:"))] == []
+
+
+def beside(page):
+    """Choose how the other language is shown."""
+    return page.locator(".hs-parallel select")
+
+
+@pytest.mark.parametrize(
+    ("language", "other", "said"), [("zh_CN", "en", "PyTrees"), ("en", "zh-CN", "PyTree")]
+)
+def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, other, said):
+    page = open_page(url(language, "state/pytrees.html"), 360)
+    assert not any(".other.js" in request for request in page.requests)
+    beside(page).select_option("each")
+    page.locator(".hs-show").first.wait_for()
+    button = page.locator("h1 .hs-show")
+    button.press("Enter")
+    shown = page.locator("h1 + .hs-other")
+    assert (shown.inner_text(), shown.get_attribute("lang")) == (said, other)
+    assert button.get_attribute("aria-expanded") == "true"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    button.press("Enter")
+    assert shown.count() == 0
+    beside(page).select_option("none")
+    assert page.locator(".hs-show").count() == 0
+    assert page.complaints == []
+
+
+def test_both_languages_beside_each_other_are_remembered(open_page, server):
+    page = open_page(f"{server}/zh_CN/{LESSON}")
+    before = page.locator("article").inner_html()
+    page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView({behavior: 'instant'})")
+    seen = "Math.round(document.querySelectorAll('h2')[2].getBoundingClientRect().top)"
+    at = page.evaluate(seen)
+    beside(page).select_option("all")
+    page.locator(".hs-pair").first.wait_for()
+    assert abs(page.evaluate(seen) - at) <= 80  # what the reader looks at stays
+    chinese, english = page.locator("section > .hs-pair > p").all()[:2]
+    assert abs(chinese.bounding_box()["y"] - english.bounding_box()["y"]) < 8
+    assert english.bounding_box()["x"] > chinese.bounding_box()["x"] + 300
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.goto(f"{server}/zh_CN/haiku/batch_norm.html")
+    page.locator(".hs-pair .katex").first.wait_for()  # formulas too
+    page.goto(f"{server}/zh_CN/{LESSON}")
+    page.locator(".hs-pair").first.wait_for()
+    beside(page).select_option("none")
+    assert page.locator("article").inner_html() == before
+    assert page.complaints == []
 
 
 STATION = ".hs-map li:has(> a[href$='{}'])"

@@ -191,7 +191,7 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
 def test_fuzzy(tmp_path):
     write(tmp_path / "page.po", {"The output is:": "输出为："}, flags="#, fuzzy")
     (problem,) = check_catalog(tmp_path / "page.po", False, TERMS)
-    assert problem.what == "fuzzy: readers would get English"
+    assert problem.what == "fuzzy: the English has changed"
 
 
 def test_obsolete(tmp_path):

@@ -8,18 +8,20 @@ from pathlib import Path
 import pytest
 from babel.messages.pofile import read_po
 from check_site import Page
+from lagging import progress
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["myst_nb", "cells", "folds", "languages"]
+extensions = ["myst_nb", "cells", "folds", "lagging", "languages"]
 nb_execution_mode = "cache"
 nb_execution_cache_path = "{{cache}}"
 nb_execution_raise_on_error = True
 locale_dirs = ["locale"]
 gettext_compact = False
+gettext_allow_fuzzy_translations = True
 gettext_location = False
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 2
@@ -64,6 +66,41 @@ Text.
 ```
 """
 
+LAGGING = """---
+file_format: mystnb
+kernelspec: {name: python3, display_name: Python 3}
+---
+# Behind
+
+As it was.
+
+Corrected since then.
+
+- Quite new.
+
+```{code-cell} ipython3
+42  # corrected
+```
+"""
+LAGGING_CATALOG = """
+msgid "Behind"
+msgstr "落后"
+
+msgid "As it was."
+msgstr "原样。"
+
+#, fuzzy
+msgid "Corrected since then."
+msgstr "更正之前。"
+
+msgid "Quite new."
+msgstr ""
+
+#, fuzzy
+msgid "corrected"
+msgstr "更正之前"
+"""
+
 CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
 OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Before": "之前", "Text.": "文字。"}
 SPHINX_CHINESE = {"Show the checks of these numbers": "展开检查"}
@@ -87,13 +124,15 @@ def project(tmp_path_factory):
     messages.mkdir(parents=True)
     (root / "docs/conf.py").write_text(CONF.replace("{cache}", str(root / "cache")))
     catalogs = {"index": CHINESE, "other": OTHER_CHINESE, "sphinx": SPHINX_CHINESE}
-    for name, page in (("index", PAGE), ("other", OTHER)):
+    for name, page in (("index", PAGE), ("other", OTHER), ("lagging", LAGGING)):
         (root / f"docs/{name}.md").write_text(page)
     for name, chinese in catalogs.items():
         lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
         for msgid, msgstr in chinese.items():
             lines += ["", f'msgid "{msgid}"', f'msgstr "{msgstr}"']
         (messages / f"{name}.po").write_text("\n".join(lines), encoding="utf-8")
+    header = "\n".join(lines[:2])
+    (messages / "lagging.po").write_text(header + "\n" + LAGGING_CATALOG, encoding="utf-8")
     return root
 
 
@@ -132,3 +171,17 @@ def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
         [folded] = fold.findall(page.file.read_text(encoding="utf-8"))
         assert text in folded
         assert "assert" in folded
+
+
+def test_a_translation_that_lags_is_marked(project, english):
+    page = (build(project, "html", "zh_CN") / "lagging.html").read_text(encoding="utf-8")
+    assert "<p>原样。</p>" in page
+    assert '<p class="hs-lags">更正之前。</p>' in page
+    assert '<p class="hs-not-translated">Quite new.</p>' in page
+    assert "# corrected" in page  # a stale comment beside code would mislead
+
+
+def test_the_messages_of_a_page_are_counted(project):
+    messages = project / "docs/locale/zh_CN/LC_MESSAGES"
+    assert progress(messages / "lagging.po") == (5, 2, 2)
+    assert progress(messages / "index.po") == (3, 3, 0)

@@ -1,0 +1,81 @@
+"""What a page says of itself, and what stands above both languages."""
+
+from xml.etree import ElementTree
+
+import metadata
+import pytest
+from docutils.core import publish_doctree
+from hypothesis import given
+from hypothesis import strategies as st
+
+SITE = "https://example.org/a/b/"
+
+
+def test_a_lesson_is_described_by_what_its_reader_builds():
+    document = publish_doctree(
+        "Before.\n\n.. admonition:: Start\n\n   - You build a *pair*.\n   - You need."
+    )
+    assert metadata.describe(document) == "You build a pair."
+
+
+def test_another_page_is_described_by_its_first_paragraphs():
+    document = publish_doctree("Title\n=====\n\nShort.\n\n.. note:: Not this.\n\nAnd the next one.")
+    assert metadata.describe(document) == "Short. And the next one."
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("A sentence. " * 20, ("A sentence. " * 13).strip()),
+        ("一句话。" * 60, "一句话。" * 40),
+        ("word " * 50, "word " * 31 + "word…"),
+    ],
+)
+def test_a_long_description_ends_with_a_sentence_or_a_word(text, short):
+    assert metadata.shorten(text) == short
+
+
+@given(st.text(alphabet="ab .。，，", max_size=400))
+def test_a_description_is_never_too_long_and_says_nothing_of_its_own(text):
+    short = metadata.shorten(text)
+    assert len(short) <= metadata.LENGTH
+    assert text.startswith(short.removesuffix("…"))
+
+
+@pytest.fixture
+def site(tmp_path):
+    for language in ("en", "zh_CN"):
+        for page in ("index", "a/page", "search", "genindex", "_static/piece"):
+            file = tmp_path / language / f"{page}.html"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("")
+        (tmp_path / language / "llms.txt").write_text(f"# {language}\n")
+    return tmp_path
+
+
+def test_a_site_with_an_address_lists_its_pages(site, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_SITE", SITE.removesuffix("/"))
+    metadata.add_entrances(site)
+    assert f"Sitemap: {SITE}sitemap.xml" in (site / "robots.txt").read_text()
+    name = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+    listed = ElementTree.parse(site / "sitemap.xml").getroot()
+    assert [url.findtext(f"{name}loc") for url in listed] == [
+        f"{SITE}{language}/{page}.html"
+        for page in ("a/page", "index")
+        for language in ("en", "zh_CN")
+    ]
+    links = [
+        [link.get("href") for link in url if link.get("hreflang") == "zh-CN"] for url in listed
+    ]
+    assert links[0] == links[1] == [f"{SITE}zh_CN/a/page.html"]
+    assert f'href="{SITE}zh_CN/index.html"' in (site / "404.html").read_text()
+    assert (site / "llms.txt").read_text() == "# en\n\n# zh_CN\n"
+
+
+def test_a_site_without_an_address_lists_none(site, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_SITE", "")
+    metadata.add_entrances(site)
+    assert not (site / "sitemap.xml").exists()
+    assert not (site / "robots.txt").exists()
+    assert 'href="en/index.html"' in (site / "404.html").read_text()
+    assert "{{" not in (site / "404.html").read_text() + (site / "index.html").read_text()
