@@ -104,6 +104,63 @@ DTYPE = Idea(
     "update/jitted_update#python-numbers-and-weak-types",
 )
 
+# of Haiku's modules
+NOT_STATE = Idea(
+    "not in the state",
+    _(
+        "`init` and `apply` construct the module anew in each run. What has to last from one run "
+        "to the next is in Haiku's state, which a module reads and writes by name."
+    ),
+    "haiku/pure_pair#a-module-that-counts",
+)
+NOT_WRITTEN = Idea(
+    "dropped state",
+    _("What the module has computed is not in the state that `apply` returns: it was not written."),
+    "haiku/pure_pair#a-module-that-counts",
+)
+INITIAL = Idea(
+    "initial value",
+    _(
+        "The first run finds no state. Where the state is read for the first time, somebody has to "
+        "say what it is then: its shape, its dtype and its value."
+    ),
+    "haiku/pure_pair#hktransform_with_state-makes-the-pair",
+)
+NAME = Idea(
+    "name in the state",
+    _(
+        "The state has values under other names than those that are asked for. The path is the "
+        "name of the module, and then the name by which it reads and writes."
+    ),
+    "haiku/pure_pair#where-the-names-in-params-and-state-come-from",
+)
+WEIGHTS = Idea(
+    "decay rate",
+    _("The decay rate is the weight of the past. The new value has the rest of the weight."),
+    "haiku/batch_norm#an-average-that-starts-right",
+)
+TRAINING = Idea(
+    "batch statistics",
+    _(
+        "In training, a batch is normalized by its own mean and variance. The running statistics "
+        "are only updated then; they are for the evaluation."
+    ),
+    "haiku/batch_norm#the-layer-whose-state-matters",
+)
+EVALUATION = Idea(
+    "evaluation",
+    _(
+        "In evaluation, the output for a row must not depend on the other rows. The statistics "
+        "come from the state alone."
+    ),
+    "haiku/batch_norm#training-and-evaluation",
+)
+UNCHANGED = Idea(
+    "evaluation writes",
+    _("An evaluation only reads the running statistics: what it sees must not change the model."),
+    "haiku/batch_norm#training-and-evaluation",
+)
+
 BY_FINDING = {
     idea.name: idea for idea in (MUTATION, HIDDEN_INPUT, OUTPUT, LEAK, FROZEN_VALUE, REFERENCE)
 }

@@ -105,4 +105,5 @@ def _with_comments(
             lead = f"{_indent(line)}# "
             broken = wrapped(text, COLUMNS - len(lead))
             shown += textwrap.indent(broken, lead).splitlines()
-    return "\n".join(shown).strip("\n") + "\n"
+    text = "\n".join(shown).strip("\n") + "\n"
+    return re.sub(r"\n{4,}", "\n\n\n", text)  # where a solution was left out

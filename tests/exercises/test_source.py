@@ -71,6 +71,7 @@ def test_both_languages_have_the_same_code(name):
         assert code(english) == code(chinese)
         ast.parse(english)
         assert max(map(len, english.splitlines())) <= 79
+        assert "\n\n\n\n" not in english  # as a formatter leaves it
 
 
 @each

@@ -32,30 +32,8 @@ import numpy as np
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
-from haiku_state.exercises.tasks.haiku_average import WEIGHTS
-from haiku_state.exercises.tasks.haiku_counter import DROPPED
+from haiku_state.exercises.ideas import EVALUATION, NOT_WRITTEN, TRAINING, UNCHANGED, WEIGHTS
 
-TRAINING = Idea(
-    "batch statistics",
-    _(
-        "In training, a batch is normalized by its own mean and variance. The running statistics "
-        "are only updated then; they are for the evaluation."
-    ),
-    "haiku/batch_norm#the-layer-whose-state-matters",
-)
-EVALUATION = Idea(
-    "evaluation",
-    _(
-        "In evaluation, the output for a row must not depend on the other rows. The statistics "
-        "come from the state alone."
-    ),
-    "haiku/batch_norm#training-and-evaluation",
-)
-UNCHANGED = Idea(
-    "evaluation writes",
-    _("An evaluation only reads the running statistics: what it sees must not change the model."),
-    "haiku/batch_norm#training-and-evaluation",
-)
 VARIANCE = Idea(
     "variance",
     _(
@@ -196,7 +174,7 @@ EXERCISE = Exercise(
                 _mistaken(TRAINING, by="old", kept=False),
                 _mistaken(TRAINING, by="old"),
                 _mistaken(TRAINING, by="new"),
-                _mistaken(DROPPED, kept=False),
+                _mistaken(NOT_WRITTEN, kept=False),
                 _mistaken(VARIANCE, ddof=1),
                 _mistaken(VARIANCE, power=0.5),
                 Mistake(

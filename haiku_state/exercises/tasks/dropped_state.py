@@ -43,7 +43,7 @@ import numpy as np
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
-from haiku_state.exercises.tasks.batch_norm import EVALUATION, UNCHANGED
+from haiku_state.exercises.ideas import EVALUATION, UNCHANGED
 
 DROPPED = Idea(
     "dropped state",

@@ -32,13 +32,8 @@ import numpy as np
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
-from haiku_state.exercises.tasks.haiku_counter import (
-    DROPPED,
-    INITIAL,
-    NAME,
-    NOT_STATE,
-    has_state,
-)
+from haiku_state.exercises.ideas import INITIAL, NAME, NOT_STATE, NOT_WRITTEN, WEIGHTS
+from haiku_state.exercises.tasks.haiku_counter import has_state
 
 START = Idea(
     "start at zero",
@@ -54,11 +49,6 @@ COUNTER = Idea(
         "The share that is divided by is that of the average *after* this step, so this step is "
         "counted too."
     ),
-    "haiku/batch_norm#an-average-that-starts-right",
-)
-WEIGHTS = Idea(
-    "decay rate",
-    _("The decay rate is the weight of the past. The new value has the rest of the weight."),
     "haiku/batch_norm#an-average-that-starts-right",
 )
 TWICE = Idea(
@@ -150,9 +140,9 @@ MISTAKES = (
     _mistaken(WEIGHTS, swapped=True),
     _mistaken(WEIGHTS, swapped=True, share=lambda d, t: 1 - (1 - d) ** t),
     _mistaken(TWICE, kept="output"),
-    _mistaken(DROPPED, kept=()),
-    _mistaken(DROPPED, kept=("hidden",)),
-    _mistaken(DROPPED, kept=("counter",)),
+    _mistaken(NOT_WRITTEN, kept=()),
+    _mistaken(NOT_WRITTEN, kept=("hidden",)),
+    _mistaken(NOT_WRITTEN, kept=("counter",)),
 )
 
 

@@ -32,28 +32,8 @@ import numpy as np
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
+from haiku_state.exercises.ideas import INITIAL, NAME, NOT_STATE, NOT_WRITTEN
 
-NOT_STATE = Idea(
-    "not in the state",
-    _(
-        "`init` and `apply` construct the module anew in each run. What has to last from one run "
-        "to the next is in Haiku's state, which a module reads and writes by name."
-    ),
-    "haiku/pure_pair#a-module-that-counts",
-)
-DROPPED = Idea(
-    "dropped state",
-    _("What the module has computed is not in the state that `apply` returns: it was not written."),
-    "haiku/pure_pair#a-module-that-counts",
-)
-INITIAL = Idea(
-    "initial value",
-    _(
-        "The first run finds no state. Where the state is read for the first time, somebody has to "
-        "say what it is then: its shape, its dtype and its value."
-    ),
-    "haiku/pure_pair#hktransform_with_state-makes-the-pair",
-)
 RESET = Idea(
     "constructor",
     _(
@@ -66,15 +46,6 @@ BEFORE = Idea(
     "before or after",
     _("The state has two values in a run: the one that was read, and the one that was written."),
     "haiku/pure_pair#hktransform_with_state-makes-the-pair",
-)
-
-NAME = Idea(
-    "name in the state",
-    _(
-        "The state has values under other names than those that are asked for. The path is the "
-        "name of the module, and then the name by which it reads and writes."
-    ),
-    "haiku/pure_pair#where-the-names-in-params-and-state-come-from",
 )
 
 
@@ -163,7 +134,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_calls,
             expected=_sums,
-            idea=DROPPED,
+            idea=NOT_WRITTEN,
             mistakes=(
                 Mistake(
                     RESET,
@@ -177,7 +148,7 @@ EXERCISE = Exercise(
                     ),
                 ),
                 Mistake(
-                    DROPPED,
+                    NOT_WRITTEN,
                     like=lambda count, people: (list(count + people), _state(count)),
                 ),
             ),
@@ -194,7 +165,7 @@ EXERCISE = Exercise(
                 people[1],
                 _state(people[1]),
             ),
-            idea=DROPPED,
+            idea=NOT_WRITTEN,
             mistakes=(
                 Mistake(
                     BEFORE,

@@ -42,7 +42,7 @@ import numpy as np
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.counting import counted_runs
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
-from haiku_state.exercises.tasks.batch_norm import EVALUATION, TRAINING
+from haiku_state.exercises.ideas import EVALUATION, TRAINING
 
 FIRST = Idea(
     "nothing to read",
