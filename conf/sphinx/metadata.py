@@ -45,8 +45,10 @@ def describe(document: nodes.document) -> str:
     text = ""
     for paragraph in document.findall(nodes.paragraph):
         above = paragraph.parent
-        if isinstance(above, nodes.section | nodes.document) and not paragraph["classes"]:
-            text = f"{text} {' '.join(paragraph.astext().split())}".strip()
+        said = " ".join(paragraph.astext().split())
+        of_page = isinstance(above, nodes.section | nodes.document) and not paragraph["classes"]
+        if of_page and not said.endswith((":", "：")):  # which leads to a cell
+            text += f" {said}" if text.endswith((".", "?", "!")) else said
             if len(text) >= LENGTH / 2:
                 break
     return shorten(text)

@@ -93,24 +93,28 @@ class Article:
             if re.search(rf'class="[^"]*\b{kind}\b', block[2])
         }
 
-    def numbered(self, numbers: list[int], below: dict[int, str]) -> str:
-        """Return the page with the number of some blocks, and with HTML below others."""
+    def numbered(self, numbers: list[int], below: dict[int, tuple[str, str]]) -> str:
+        """Return the page with the number of some blocks, and what stands below others."""
         pieces, end = [self.before], 0
         for number, block in enumerate(self.blocks):
             if number in numbers:
-                at = block.end(2)
-                pieces += [self.html[end:at], f' data-pair="{number}"']
-                end = at
+                attribute, after = f' data-pair="{number}"', ""
             elif number in below:
-                pieces += [self.html[end : block.end()], below[number]]
-                end = block.end()
+                attribute, after = below[number]
+            else:
+                continue
+            at, here = block.end(2), block.end()
+            pieces += [self.html[end:at], attribute, self.html[at:here], after]
+            end = here
         return "".join([*pieces, self.html[end:], self.after])
 
 
-def _below(english: Article, number: int, kind: str) -> str:
+def _below(english: Article, number: int, kind: str) -> tuple[str, str]:
+    """Return what language a block is in that lags, and what stands below it."""
     note = f'<p class="hs-lags-note">{NOTES[kind]}</p>'
     text = f'<p lang="en">{english.texts()[number]}</p>' if kind == LAGS else ""
-    return f'<div class="hs-other" translate="no">{note}{text}</div>'
+    language = "" if kind == LAGS else ' lang="en"'
+    return language, f'<div class="hs-other" translate="no">{note}{text}</div>'
 
 
 def _page_context(

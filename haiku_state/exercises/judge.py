@@ -56,6 +56,9 @@ FOUND = _("`explain` finds: {kind} of `{name}`.")
 NOT_KILLED = _("It caught the end of its process.")
 TYPES = _("The numbers are right, and their types are not.")
 
+SLIPS = ("NameError", "ModuleNotFoundError")
+"""Errors that say themselves what is wrong: the idea of the check would mislead."""
+
 IDEAS = {
     "again": ideas.NOT_REPEATABLE,
     "arguments": ideas.CHANGED_ARGUMENT,
@@ -200,7 +203,8 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
     eager = seen["eager"]
     if "error" in eager:
         failure = _of_error(eager["error"], check.mistakes)
-        yield replace(failure, idea=failure.idea or _of_jax(eager["error"]) or check.idea)
+        default = None if eager["error"]["kind"] in SLIPS else check.idea
+        yield replace(failure, idea=failure.idea or _of_jax(eager["error"]) or default)
         return
     expected = _as_jax(flat(check.expected(*inputs)))
     got = decoded(eager["tree"])

@@ -53,6 +53,12 @@ def test_an_answer_with_every_property_passes(judged):
     assert result.passed, str(result)
 
 
+def test_a_slip_is_told_without_an_idea(judged):
+    result = judged(f"{RIGHT}\ndef jit(x): return y + 1\n")
+    assert "NameError: name 'y' is not defined" in str(result)
+    assert result.failure.idea is None
+
+
 @pytest.mark.parametrize("name", LACKING)
 def test_an_answer_that_lacks_one_property_is_told_which(name, judged):
     text, told, idea = LACKING[name]

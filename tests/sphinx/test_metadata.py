@@ -19,7 +19,9 @@ def test_a_lesson_is_described_by_what_its_reader_builds():
 
 
 def test_another_page_is_described_by_its_first_paragraphs():
-    document = publish_doctree("Title\n=====\n\nShort.\n\n.. note:: Not this.\n\nAnd the next one.")
+    document = publish_doctree(
+        "Title\n=====\n\nShort.\n\n.. note:: Not this.\n\nNor this:\n\nAnd the next one."
+    )
     assert metadata.describe(document) == "Short. And the next one."
 
 

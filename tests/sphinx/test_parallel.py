@@ -56,6 +56,7 @@ def test_what_is_not_translated_says_so(tmp_path):
     _, _, chinese = paired(tmp_path, kind=' class="hs-not-translated"', text="Text of")
     below = re.search(r'</p><div class="hs-other" translate="no">(.*?)</div>', chinese)[1]
     assert re.fullmatch('<p class="hs-lags-note">[^<]*还没有译文[^<]*</p>', below)
+    assert '<p class="hs-not-translated" lang="en">Text of' in chinese
 
 
 @pytest.mark.parametrize("text", ["文字</p><p>又一段", "文字 <code>g</code>"])
