@@ -47,6 +47,7 @@ extensions = [
     "notebooks",
     "parallel",
     "search_index",
+    "strips",
     "tabs",
 ]
 templates_path = ["templates"]

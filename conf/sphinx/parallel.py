@@ -23,6 +23,9 @@ BLOCK = re.compile(r"<(p|h[1-6])(?=[\s>])([^>]*)>(.*?)</\1>", re.DOTALL)
 ARTICLE = '<article class="bd-article">'
 OF_ONE_PAGE = re.compile(r'<a class="headerlink".*?</a>|\sid="[^"]*"', re.DOTALL)
 CODE = re.compile(r"<code.*?</code>", re.DOTALL)
+DRAWN = re.compile(r'class="[^"]*\b(?:eyebrow|hs-chips)\b')
+"""The line above a title, and the lines of chips: a word or two, and identifiers."""
+
 SORTED = {"reference/glossary.html", "genindex.html", "py-modindex.html"}
 """Pages that each language sorts by its own alphabet."""
 
@@ -52,7 +55,7 @@ def pair(site: Path, pages: dict[Path, str]) -> list[str]:
         differ = [
             number
             for number, texts in enumerate(zip(english.texts(), chinese.texts(), strict=True))
-            if texts[0] != texts[1] and "eyebrow" not in english.blocks[number][2]
+            if texts[0] != texts[1] and not DRAWN.search(english.blocks[number][2])
         ]
         lagging = chinese.lagging()
         for file, here, there in ((page, english, chinese), (other, chinese, english)):
