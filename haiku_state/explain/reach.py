@@ -18,6 +18,7 @@ import random
 import sys
 import sysconfig
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,7 +115,7 @@ def _identical(one: Any, other: Any) -> bool:
     return len(one) == len(now) and all(map(operator.is_, one, now))
 
 
-class Holder:
+class Holder(ABC):
     """Something outside of the function whose content a call may change.
 
     Args:
@@ -130,17 +131,17 @@ class Holder:
         self.is_large = size > LARGE
         """Whether it is compared at the end of a call, and after each line only if it differs."""
 
+    @abstractmethod
     def copy(self) -> Any:
         """Return the content, as values that can be compared."""
-        raise NotImplementedError
 
+    @abstractmethod
     def changes(self) -> Iterator[Change]:
         """Compare the content with what was saved."""
-        raise NotImplementedError
 
+    @abstractmethod
     def restore(self) -> None:
         """Put what was saved back."""
-        raise NotImplementedError
 
     def label(self, key: Any) -> str:
         """Return what the source calls one of the values."""
