@@ -162,14 +162,19 @@ def synonyms(docs: Path) -> list[list[str]]:
     return [list(dict.fromkeys(group)) for group in groups.values()]
 
 
-def also_searched(docs: Path) -> dict[str, str]:
-    """Return what else a place is found by, above all errors of JAX that a lesson explains.
+def also_searched(docs: Path, language: str) -> dict[str, str]:
+    """Return what else a place is found by: what people call it, what they see, what they want.
 
     Args:
       docs: the folder of the pages.
+      language: that of the pages. English words are typed by everybody.
     """
+    columns = dict.fromkeys(("en", language))
     with (docs / "search_words.csv").open(encoding="utf-8") as stream:
-        return {row["place"]: row["words"] for row in csv.DictReader(stream)}
+        return {
+            row["place"]: "; ".join(row[column] for column in columns if row[column])
+            for row in csv.DictReader(stream)
+        }
 
 
 def simplified(used: str) -> dict[str, str]:
@@ -183,17 +188,18 @@ def simplified(used: str) -> dict[str, str]:
     return {row[0]: row[1] for row in rows if row[1] in used and row[1] != row[0]}
 
 
-def write_index(pages: dict[str, list[list[str]]], docs: Path) -> str:
+def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "en") -> str:
     """Return the index as a script.
 
     Args:
       pages: the places of each page.
       docs: the folder of the pages.
+      language: that of the pages.
 
     Raises:
       ExtensionError: ``search_words.csv`` names a place that is not there.
     """
-    words = also_searched(docs)
+    words = also_searched(docs, language)
     listed = [
         [page, [[*place, words.pop(f"{page}#{place[0]}", "")] for place in places]]
         for page, places in sorted(pages.items())
@@ -215,7 +221,7 @@ def _write(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     static = Path(app.outdir) / "_static"
-    script = write_index(_pages(app.env), Path(app.srcdir))
+    script = write_index(_pages(app.env), Path(app.srcdir), str(app.config.language))
     (static / "search-index.js").write_text(script, encoding="utf-8")
     for name in UNUSED:
         (static / name).unlink(missing_ok=True)

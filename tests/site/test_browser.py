@@ -234,17 +234,11 @@ def test_the_search_page_without_scripts_leads_to_the_lists(open_page):
     assert not page.locator(".hs-search").is_visible()
 
 
-@pytest.mark.parametrize(
-    ("language", "first", "among_three"), [("en", 0.85, 0.96), ("zh_CN", 0.8, 0.94)]
-)
-def test_the_search_finds_what_was_held_back(open_page, language, first, among_three):
+@pytest.mark.parametrize("language", ["en", "zh_CN"])
+def test_the_search_finds_what_was_held_back(open_page, language):
     page = open_page(url(language, "search.html"))
     result = measure(page, language, held_back=True)
-    assert (result["P@1"] >= first, result["P@3"] >= among_three, result["empty"]) == (
-        True,
-        True,
-        0,
-    )
+    assert (result["P@1"] >= 0.85, result["P@3"] >= 0.95, result["empty"]) == (True, True, 0)
 
 
 @pytest.mark.parametrize(

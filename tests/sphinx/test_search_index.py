@@ -62,7 +62,7 @@ def docs(tmp_path):
     terms = "english,chinese\nleaf,叶节点 / 叶子\ntrace / tracing,追踪\n"
     (tmp_path / "glossary.csv").write_text(terms)
     (tmp_path / "synonyms.csv").write_text("leaf,树叶\nGPU,显卡\n")
-    (tmp_path / "search_words.csv").write_text("place,words\npage#top,no leaf\n")
+    (tmp_path / "search_words.csv").write_text("place,en,zh_CN\npage#top,no leaf,没有叶子\n")
     return tmp_path
 
 
@@ -78,6 +78,8 @@ def test_the_index_is_a_script(docs):
     script = search_index.write_index({"page": places(), "empty": []}, docs)
     index = json.loads(script.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
     assert index["pages"] == [["page", [["top", "Page", "", "", "", "no leaf"]]]]
+    chinese = search_index.write_index({"page": places()}, docs, "zh_CN")
+    assert '"no leaf; 没有叶子"' in chinese
     assert index["simplified"]["節"] == "节"
     assert "檢" not in index["simplified"]  # no page has 检
 

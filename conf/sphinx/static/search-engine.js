@@ -27,6 +27,7 @@
     third: 0.4,
     // a lesson teaches, the rest reminds
     page: 1.3,
+    "how-to": 0.9, // all of it is one place, in which many words stand
     glossary: 0.2,
     definition: 1.2,
     exercise: 0.4,
@@ -159,7 +160,7 @@
     any([lookUpAll(word), ...names.map((name) => weighted(lookUpAll(name, "name"), WEIGHTS.name))]);
 
   function prior({ page, anchor }, definition) {
-    if (!anchor) return WEIGHTS.page;
+    if (!anchor) return page.startsWith("how_to/") ? WEIGHTS["how-to"] : WEIGHTS.page;
     if (page === "reference/glossary") return definition ? WEIGHTS.definition : WEIGHTS.glossary;
     if (page === "reference/bug_gallery") return WEIGHTS.bug;
     if (page === "reference/problems") return WEIGHTS.problem;

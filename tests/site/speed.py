@@ -1,0 +1,96 @@
+"""How soon a reader sees a page on a slow line and a slow machine, and what Lighthouse says of it.
+
+python tests/site/speed.py              the largest contentful paint: 4 × CPU, 1.6 Mbit/s
+npm install lighthouse
+python tests/site/speed.py node_modules/.bin/lighthouse     its scores too: medians of three runs
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from weight import counting_server
+
+ROOT = Path(__file__).parents[2]
+PAGES = (
+    "index",
+    "get_started",
+    "state/stateful_computations",
+    "haiku/batch_norm",
+    "update/pmapped_update",
+    "how_to/resume",
+    "exercises/index",
+    "reference/bug_gallery",
+    "api/update",
+    "api/errors",
+)
+LANGUAGES = ("en", "zh_CN")
+ROUNDS = 3
+CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
+LINE = {"offline": False, "latency": 0, "downloadThroughput": 2e5, "uploadThroughput": 2e5}
+LARGEST = """() => new Promise(done => new PerformanceObserver(
+    list => done(list.getEntries().at(-1).startTime)
+).observe({type: "largest-contentful-paint", buffered: true}))"""
+
+
+def largest_paint(browser: Any, address: str) -> float:
+    """Return after how many seconds the largest part of a page is seen, in an empty browser."""
+    context = browser.new_context(viewport={"width": 412, "height": 823})
+    page = context.new_page()
+    tools = context.new_cdp_session(page)
+    tools.send("Network.enable")
+    tools.send("Network.emulateNetworkConditions", LINE)
+    tools.send("Emulation.setCPUThrottlingRate", {"rate": 4})
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    milliseconds = float(page.evaluate(LARGEST))
+    context.close()
+    return milliseconds / 1000
+
+
+def scores(lighthouse: Path, address: str) -> list[int]:
+    """Return what Lighthouse says of a page on a phone."""
+    from chromium import CHROMIUM, QUIET
+
+    command = [str(lighthouse), address, "--quiet", "--output=json"]
+    command += [f"--chrome-flags=--headless=new {' '.join(QUIET)}"]
+    ran = subprocess.run(
+        command, capture_output=True, check=True, env=os.environ | {"CHROME_PATH": str(CHROMIUM)}
+    )
+    categories = json.loads(ran.stdout)["categories"]
+    return [round(100 * categories[name]["score"]) for name in CATEGORIES]
+
+
+def main() -> None:
+    """Print a line for each page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("lighthouse", type=Path, nargs="?")
+    parser.add_argument("--pages", nargs="+", default=PAGES)
+    options = parser.parse_args()
+    sys.path.insert(0, str(ROOT / "tests"))
+    from chromium import CHROMIUM, QUIET
+    from playwright.sync_api import sync_playwright
+
+    names = CATEGORIES if options.lighthouse else ()
+    print("page", "LCP, s", *names, sep="\t")
+    with sync_playwright() as playwright, counting_server() as (root, _sent):
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        for language in LANGUAGES:
+            for page in options.pages:
+                address = f"{root}/{language}/{page}.html"
+                seconds = [largest_paint(browser, address) for _ in range(ROUNDS)]
+                row = [f"{language}/{page}", f"{statistics.median(seconds):.2f}"]
+                if options.lighthouse:
+                    runs = [scores(options.lighthouse, address) for _ in range(ROUNDS)]
+                    row += [str(statistics.median(each)) for each in zip(*runs, strict=True)]
+                print(*row, sep="\t", flush=True)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
