@@ -3,7 +3,8 @@
 python tests/search/evaluate.py [--held-back] [--show]
 
 The queries were written before the search was tuned, which was done on those that are not held
-back; those who wrote ``docs/search_words.csv`` had seen none of them. A page ranks by the first of its places; a target with an anchor must be that place.
+back; those who wrote ``docs/search_words.csv`` had seen none of them. A page ranks by the first of
+its places; a target with an anchor must be that place.
 """
 
 import argparse

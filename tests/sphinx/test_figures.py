@@ -24,6 +24,18 @@ def test_a_figure_is_the_same_on_each_run_and_shows_the_page_behind_it():
     assert "<text" not in drawn()  # paths, which no machine's fonts change
 
 
+def test_words_are_legible_on_a_phone():
+    settings = matplotlib.rc_params_from_file(
+        Path(figures.__file__).parent / "matplotlibrc", use_default_template=False
+    )
+    width = 72 * settings["figure.figsize"][0]
+    shown = 309  # pixels, on a page of 360
+    sizes = [size for name, size in settings.items() if name.endswith(("size", "fontsize"))]
+    words = [size for size in sizes if isinstance(size, float) and size > 6]  # not the ticks' lines
+    assert len(words) >= 6
+    assert min(words) * shown / width >= 10
+
+
 def test_kernels_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", "")
     monkeypatch.setenv("MATPLOTLIBRC", "")
