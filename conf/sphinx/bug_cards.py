@@ -12,6 +12,7 @@ import difflib
 from typing import Any
 
 from docutils import nodes
+from folds import Fold
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
@@ -36,10 +37,6 @@ FATES = {
 
 class BugHere(nodes.Element):
     """The place of the chips, below the title of a card."""
-
-
-class Cause(nodes.Element):
-    """What a card shows after the reader has made a guess."""
 
 
 class Bug(SphinxDirective):
@@ -69,7 +66,8 @@ class BugCards(SphinxTransform):
             if len(cells) != 1:
                 raise ValueError(f"{section['ids']}: a card has one cell with the tag predict")
             end = section.index(cells[0]) + 1
-            cause = Cause("", *section[end:], summary=_("Show the cause and the fix"))
+            text = _("Show the cause and the fix")
+            cause = Fold("", *section[end:], prompt_show=text, kind="cause")
             del section[end:]
             section += cause
             _highlight_changes(_source(cells[0]), _source(cause))
@@ -116,18 +114,8 @@ def _chips(kind: str, fate: str) -> nodes.paragraph:
     )
 
 
-def _open(translator: Any, node: Cause) -> None:
-    text = translator.encode(node["summary"])
-    translator.body.append(f'<details class="fold cause"><summary>{text}</summary>\n')
-
-
-def _close(translator: Any, node: Cause) -> None:
-    translator.body.append("</details>\n")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive, the transform and the fold."""
+    """Register the directive and the transform."""
     app.add_directive("bug", Bug)
-    app.add_node(Cause, html=(_open, _close))
     app.add_transform(BugCards)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -10,6 +10,7 @@ from typing import Any
 
 from course import link_to
 from docutils import nodes
+from folds import Fold
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -70,10 +71,10 @@ class Cards(SphinxDirective):
         stub = nodes.literal_block(
             "", exercises.stub(exercise.name), language="python", translatable=False
         )
-        card += Fold("", stub, summary=_("Show the file that you start with"))
+        card += Fold("", stub, prompt_show=_("Show the file that you start with"))
         for number, hint in enumerate(exercise.hints, 1):
             text = nodes.paragraph("", "", *self._inline(translated(hint)), translatable=False)
-            card += Fold("", text, summary=_("Hint {number}").format(number=number))
+            card += Fold("", text, prompt_show=_("Hint {number}").format(number=number))
         return card
 
     def _inline(self, text: str) -> list[nodes.Node]:
@@ -90,10 +91,6 @@ class Walk(SphinxDirective):
         self.env.note_dependency(str(file))
         text = file.read_text(encoding="utf-8").rstrip("\n")
         return [nodes.literal_block("", text, language="text", translatable=False)]
-
-
-class Fold(nodes.Element):
-    """What is shown on demand."""
 
 
 def label(name: str) -> str:
@@ -146,19 +143,9 @@ def _link(exercise: Exercise, docname: str, language: str) -> nodes.paragraph:
     return nodes.paragraph("", "", link, nodes.Text(f" ({about})"), translatable=False)
 
 
-def _open(translator: Any, node: Fold) -> None:
-    text = translator.encode(node["summary"])
-    translator.body.append(f'<details class="fold"><summary>{text}</summary>\n')
-
-
-def _close(translator: Any, node: Fold) -> None:
-    translator.body.append("</details>\n")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the fold, and the links in the lessons."""
     app.add_directive("exercise-cards", Cards)
     app.add_directive("exercise-walk", Walk)
-    app.add_node(Fold, html=(_open, _close))
     app.connect("doctree-read", _link_exercises)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

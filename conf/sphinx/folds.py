@@ -1,4 +1,4 @@
-"""Cells that stand folded: how a figure is drawn, what pins a page's numbers, how a task is solved.
+"""What stands folded: the code of a figure, what pins a page's numbers, solutions, hints, causes.
 
 Of a cell with the tag ``predict`` only the output is folded: the reader guesses first.
 
@@ -23,6 +23,10 @@ FOLDED = {
 }
 
 
+class Fold(nodes.Element):
+    """A fold of our own: ``prompt_show`` unfolds it, and ``kind`` is a class for the styles."""
+
+
 class FoldCells(SphinxTransform):
     """Fold the cells whose tag says so, as MyST-NB does with its own tags."""
 
@@ -37,17 +41,18 @@ class FoldCells(SphinxTransform):
                     cell["prompt_show"] = cell["prompt_hide"] = _(text)
 
 
-def _open(translator: Any, node: HideCodeCellNode) -> None:
-    text = translator.encode(node["prompt_show"])
-    translator.body.append(f'<details class="fold"><summary>{text}</summary>\n')
+def _open(translator: Any, node: HideCodeCellNode | Fold) -> None:
+    text, kind = translator.encode(node["prompt_show"]), f"fold {node.get('kind', '')}".strip()
+    translator.body.append(f'<details class="{kind}"><summary>{text}</summary>\n')
 
 
-def _close(translator: Any, node: HideCodeCellNode) -> None:
+def _close(translator: Any, node: HideCodeCellNode | Fold) -> None:
     translator.body.append("</details>\n")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform, and a fold that says nothing in English, unlike that of MyST-NB."""
     app.add_node(HideCodeCellNode, override=True, html=(_open, _close))
+    app.add_node(Fold, html=(_open, _close))
     app.add_transform(FoldCells)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,9 +3,10 @@
 import re
 
 import pytest
-from bug_cards import FATES, KINDS, BugCards, BugHere, Cause
+from bug_cards import FATES, KINDS, BugCards, BugHere
 from docutils import nodes
 from docutils.utils import new_document
+from folds import Fold
 from lesson_cells import DOCS
 
 WRONG = "def bug():\n    return 1\n\n\nprint(bug())"
@@ -34,7 +35,7 @@ def test_a_card_shows_the_question_and_folds_the_cause():
     _title, chips, _question, _cell, folded = section.children
     assert chips.astext() == "silentstate → held twice"
     assert chips["translatable"] is False
-    assert isinstance(folded, Cause)
+    assert isinstance(folded, Fold)
     assert folded.children == [cause, right]
 
 
