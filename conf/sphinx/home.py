@@ -124,6 +124,7 @@ def _draw_map(translator: Any, node: CourseMap) -> None:
         "href": lambda name: builder.get_relative_uri(here, name),
         "read": _("already read"),
         "minutes": _("{minutes} min"),
+        "go_on": _("Continue with lesson {number}"),
     }
     translator.body.append(builder.templates.render("course-map.html", context))
     raise nodes.SkipNode

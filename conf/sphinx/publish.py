@@ -8,6 +8,7 @@ import base64
 import filecmp
 import hashlib
 import html
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from parallel import pair
 
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
+LEFTOVERS += ("fa-*.woff2",)  # static/icons has those that are used
 HEADERS = """\
 # for Netlify, Cloudflare Pages and hosts that read the same file
 /*
@@ -33,10 +35,19 @@ STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 THEME_OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
 # Sphinx compiles the rule of plurals of each language but English; Chinese has none
 PLURALS = re.compile(r'new Function\(\s*"n",\s*`return \(\$\{catalog\.plural_expr\}\)`,?\s*\)')
+ICON_FONT = re.compile(r"@font-face\s*\{[^{}]*fontawesome[^{}]*\}")
 RULE = re.compile(r"([^{};@/]+)\{([^{}]*)\}")
-LIBRARY_STYLES = ("styles/pydata-sphinx-theme.css", "sphinx-design*.css", "mystnb*.css")
+LIBRARY_STYLES = (
+    "basic.css",
+    "styles/pydata-sphinx-theme.css",
+    "sphinx-design*.css",
+    "mystnb*.css",
+)
 STYLED = re.compile(r'<\w[^<>]*\sstyle="[^"]*"[^<>]*>')
 SHEET = "_static/inline.css"
+LINK = re.compile(r'<link(?=[^>]*\srel="stylesheet")[^>]*\shref="([^"?]*)[^>]*>\n?')
+IMPORT = re.compile(r"""@import\s+["']([^"']+)["'];""")
+LOADED = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)["']?\s*\)""")
 
 
 def publish(site: Path) -> list[str]:
@@ -56,6 +67,7 @@ def publish(site: Path) -> list[str]:
     _share(site, pages)
     _drop_unused_rules(site, pages)
     _style_by_classes(site, pages)
+    _join_sheets(site, pages)
     problems = pair(site, pages)
     for page, text in pages.items():
         meta = policy(*_hashes([text]), FROM_DISK)
@@ -164,7 +176,7 @@ def _drop_unused_rules(site: Path, pages: dict[Path, str]) -> None:
 
     for pattern in LIBRARY_STYLES:
         for sheet in (site / "_static").glob(pattern):
-            rules = RULE.sub(used, _text(sheet))
+            rules = RULE.sub(used, ICON_FONT.sub("", _text(sheet)))
             sheet.write_text(re.sub(r"@media[^{}]*\{\s*\}", "", rules), encoding="utf-8")
 
 
@@ -195,6 +207,42 @@ def _style_by_classes(site: Path, pages: dict[Path, str]) -> None:
     (site / SHEET).write_text(
         "".join(f".{name}{{{rule}}}\n" for name, rule in sorted(rules.items())), encoding="utf-8"
     )
+
+
+def _join_sheets(site: Path, pages: dict[Path, str]) -> None:
+    """Join the style sheets into one: a browser waits for one file before it shows anything.
+
+    Raises:
+      ValueError: two pages have the same sheets in different orders.
+    """
+    sheets = {
+        page: [(page.parent / address).resolve() for address in LINK.findall(text)]
+        for page, text in pages.items()
+    }
+    order: list[Path] = []
+    for found in sorted(sheets.values(), key=len, reverse=True):
+        order += [sheet for sheet in found if sheet not in order]
+    for page, found in sheets.items():
+        if found != sorted(found, key=order.index):
+            raise ValueError(f"{page}: its style sheets are in another order than elsewhere")
+    folder = (site / "_static").resolve()
+
+    def take(sheet: Path) -> str:
+        def from_folder(match: re.Match[str]) -> str:
+            return f'url("{os.path.relpath(sheet.parent / match[1], folder)}")'
+
+        rules = LOADED.sub(from_folder, _text(sheet))
+        sheet.unlink()
+        return IMPORT.sub(lambda match: take(sheet.parent / match[1]), rules)
+
+    joined = "\n".join(map(take, order))
+    name = f"styles.{hashlib.sha256(joined.encode()).hexdigest()[:8]}.css"
+    (folder / name).write_text(joined, encoding="utf-8")
+    for page in [page for page, found in sheets.items() if found]:
+        root = "../" * (len(page.relative_to(site).parts) - 1)
+        link = f'<link rel="stylesheet" href="{root}_static/{name}">\n'
+        links = iter([link])
+        pages[page] = LINK.sub(lambda _link, links=links: next(links, ""), pages[page])
 
 
 def _text(file: Path) -> str:

@@ -367,6 +367,26 @@ def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, serve
     assert page.complaints == []
 
 
+@pytest.mark.parametrize(
+    ("language", "begin", "go_on"),
+    [
+        ("en", "Start with lesson 1", "Continue with lesson 2"),
+        ("zh_CN", "从第 1 课开始", "继续第 2 课"),
+    ],
+)
+def test_home_leads_to_the_next_lesson(open_page, server, language, begin, go_on):
+    page = open_page(f"{server}/{language}/pure/thinking_in_jax.html")
+    go(page, f"{server}/{language}/index.html")
+    button = page.locator(".hs-buttons a").first
+    assert button.inner_text().startswith(begin)
+    page.go_back()
+    page.get_by_role("checkbox").check()
+    go(page, f"{server}/{language}/index.html")
+    assert button.inner_text().startswith(go_on)
+    assert button.get_attribute("href").endswith("/pure/transformations.html")
+    assert page.locator(".hs-buttons a").count() == 2
+
+
 def test_who_goes_on_from_the_end_has_read_the_lesson(open_page, server):
     page = open_page(f"{server}/en/{LESSON}")
     page.locator(".hs-go").click()

@@ -25,6 +25,8 @@ def counting_server() -> Iterator[tuple[str, list[tuple[str, int]]]]:
     sent: list[tuple[str, int]] = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
         def do_GET(self) -> None:
             file = Path(self.translate_path(self.path))
             content = file.read_bytes() if file.is_file() else b""

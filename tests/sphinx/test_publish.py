@@ -30,7 +30,7 @@ PLURALS = """new Function(
   `return (${catalog.plural_expr})`,
 )"""
 USED = """/*! licence */.old>p{top:0}
-a:not(.unused,.gone).both{top:3}@font-face{src:url(../dot.png)}.bs-composed{top:4}"""
+a:not(.unused,.gone).both{top:3}@font-face{src:url("../dot.png")}.bs-composed{top:4}"""
 
 
 @pytest.fixture
@@ -44,7 +44,8 @@ def site(tmp_path):
             "_static/both.js.map": "{}",
             "_static/loader.js": "load(document.currentScript.src + '/../lazy.js')",
             "_static/lazy.js": "no page names it",
-            "_static/css/both.css": "a { background: url(../dot.png?v=2) }",
+            "_static/base.css": "base{}",
+            "_static/css/both.css": '@import "../base.css";\na { background: url(../dot.png?v=2) }',
             "_static/dot.png": "dot",
             "_static/sphinx-design.css": LIBRARY,
             "_static/webpack-macros.html": "",
@@ -57,6 +58,11 @@ def site(tmp_path):
     return tmp_path
 
 
+def sheet(site):
+    [file] = (site / "_static").glob("styles.*.css")
+    return file
+
+
 def files(site):
     return {str(file.relative_to(site)) for file in site.rglob("*") if file.is_file()}
 
@@ -65,14 +71,14 @@ def test_what_the_pages_of_both_languages_load_is_there_once(site):
     page = (site / "zh_CN/a/page.html").read_text()
     assert 'src="../_static/own.js?v=1"' in page
     assert 'src="../../_static/both.js"' in page
-    assert 'href="../../_static/css/both.css"' in page
-    assert 'href="_static/css/both.css"' in (site / "index.html").read_text()
+    name = sheet(site).name
+    assert re.findall(r"<link[^>]*>", page) == [
+        f'<link rel="stylesheet" href="../../_static/{name}">'
+    ]
+    assert f'href="_static/{name}"' in (site / "index.html").read_text()
     assert files(site) == {
         *("index.html", "_headers"),
-        *(
-            f"_static/{name}"
-            for name in ("both.js", "css/both.css", "dot.png", "inline.css", "sphinx-design.css")
-        ),
+        *(f"_static/{name}" for name in ("both.js", "dot.png", sheet(site).name)),
         *(
             f"{language}/{name}"
             for language in ("en", "zh_CN")
@@ -83,7 +89,26 @@ def test_what_the_pages_of_both_languages_load_is_there_once(site):
 
 
 def test_rules_for_what_no_page_has_are_dropped(site):
-    assert (site / "_static/sphinx-design.css").read_text() == USED
+    assert USED in sheet(site).read_text()
+    assert "unused{" not in sheet(site).read_text()
+
+
+def test_all_style_sheets_are_one_in_their_order(site):
+    rules = sheet(site).read_text()
+    assert rules.startswith('base{}\na { background: url("dot.png?v=2") }')  # it was css/both.css
+    assert rules.index(".old>p") < rules.index("10%!important")  # inline styles win
+
+
+def test_sheets_in_another_order_are_refused(tmp_path):
+    for language, names in (("en", "ab"), ("zh_CN", "ba")):
+        links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in names)
+        page = f'<html><head><meta charset="utf-8">{links}</head></html>'
+        (tmp_path / language / "_static").mkdir(parents=True)
+        (tmp_path / language / "index.html").write_text(page)
+        for name in names:
+            (tmp_path / language / f"_static/{name}.css").write_text(name)
+    with pytest.raises(ValueError, match="another order"):
+        publish(tmp_path)
 
 
 def test_scripts_of_their_own_files_wait_for_the_page(site):
@@ -95,12 +120,11 @@ def test_scripts_of_their_own_files_wait_for_the_page(site):
 def test_an_inline_style_becomes_a_class(site):
     page = (site / "en/a/page.html").read_text()
     cell, paragraph = re.findall(r'<(?:td|p) class="([^"]*)">', page)
-    sheet = (site / "_static/inline.css").read_text()
+    rules = sheet(site).read_text()
     assert cell.endswith(" old")
-    assert f".{cell.removesuffix(' old')}{{width: 10%!important}}" in sheet
-    assert f".{paragraph}{{width: 10%!important;color: red!important}}" in sheet
+    assert f".{cell.removesuffix(' old')}{{width: 10%!important}}" in rules
+    assert f".{paragraph}{{width: 10%!important;color: red!important}}" in rules
     assert 'style="kept"' in page
-    assert '<link rel="stylesheet" href="../../_static/inline.css">' in page
 
 
 def quoted(text):

@@ -37,13 +37,32 @@
     link.append(note);
   }
 
+  // who has read the first lesson goes on from the home page with the next one
+  const start = document.querySelector(".hs-buttons a");
+  const first = start && { href: start.href, children: [...start.childNodes] };
+  function lead(map, next) {
+    if (!next || next.href === first.href) {
+      start.href = first.href;
+      start.replaceChildren(...first.children);
+      return;
+    }
+    const time = document.createElement("span");
+    time.className = "hs-count";
+    time.textContent = next.closest("li").querySelector(".hs-time").textContent;
+    const text = map.dataset.go.replace("{number}", next.querySelector(".hs-number").textContent);
+    start.href = next.href;
+    start.replaceChildren(text, " ", time);
+  }
+
   function show() {
     const read = load();
     for (const list of document.querySelectorAll(".hs-progress")) {
       const lessons = [...list.querySelectorAll(".hs-number")].map((number) => number.closest("a"));
       for (const link of lessons) mark(link, read.has(nameOf(link.href)), list.dataset.read);
       list.querySelector(".hs-next")?.classList.remove("hs-next");
-      lessons.find((link) => !read.has(nameOf(link.href)))?.closest("li").classList.add("hs-next");
+      const next = lessons.find((link) => !read.has(nameOf(link.href)));
+      next?.closest("li").classList.add("hs-next");
+      if (start && list.dataset.go) lead(list, next);
     }
     for (const box of document.querySelectorAll(".hs-mark input")) box.checked = read.has(here);
   }
