@@ -474,6 +474,18 @@ def test_what_the_package_draws_belongs_to_the_page(open_page, language, shown):
     assert page.locator(".hs-history").inner_text() != before
 
 
+def test_a_figure_has_the_page_behind_it_and_pixels_keep_a_white_plate(open_page):
+    page = open_page(url("en", "haiku/digits.html"), color_scheme="dark")
+    shown = """all => all.map(e => {
+        const {backgroundColor, padding, filter} = getComputedStyle(e);
+        return [backgroundColor, padding, filter === "none"].join(" ");
+    })"""
+    plots = page.eval_on_selector_all(".tag_plot:not(.tag_keep) .cell_output img", shown)
+    pixels = page.eval_on_selector_all(".tag_keep .cell_output img", shown)
+    assert set(plots) == {"rgba(0, 0, 0, 0) 0px false"}
+    assert set(pixels) == {"rgb(255, 255, 255) 4px true"}
+
+
 def test_a_formula_is_legible_and_found_without_scripts(open_page):
     page = open_page(url("en", "haiku/batch_norm.html"), java_script_enabled=False)
     formula = page.locator("div.math").first
