@@ -5,7 +5,6 @@ import functools
 import random
 import sys
 import threading
-import time
 import warnings
 
 import jax
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 from haiku_state.explain import explain, explain_retrace
+from haiku_state.explain.reach import Container
 
 x = jnp.arange(3.0)
 log: list = []
@@ -144,15 +144,25 @@ def test_large_things_are_found_and_restored():
     assert (table[15_000]["label"], table[2]["label"], big[3, 4]) == (15_000, 2, 1)
 
 
-def test_large_things_take_little_time():
-    def call(value):
-        for _ in range(50):
-            value = value + table[3]["label"] + big[0, 0]
-        return value
+def test_large_things_are_compared_as_often_for_many_reads_as_for_one(monkeypatch):
+    compared, changes = [], Container.changes
 
-    start = time.process_time()
-    assert explain(call, x).pure
-    assert time.process_time() - start < 5
+    def counted(holder):
+        compared.append(holder)
+        return changes(holder)
+
+    def comparisons(reads):
+        def call(value):
+            for _ in range(reads):
+                value = value + table[3]["label"] + big[0, 0]
+            return value
+
+        compared.clear()
+        assert explain(call, x).pure
+        return sum(holder.value is table or holder.value is big for holder in compared)
+
+    monkeypatch.setattr(Container, "changes", counted)
+    assert comparisons(20) == comparisons(1) > 0
 
 
 def test_a_warning_is_not_shown_and_not_used_up():
