@@ -3,6 +3,7 @@
 ``python -m haiku_state …`` and ``haiku-state …`` are the same.
 """
 
+import gc
 import io
 import os
 import signal
@@ -16,7 +17,6 @@ from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.versions import matched_versions
-from haiku_state.exercises.sandbox.process import prepare
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,14 +35,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese
     try:
         try:
-            return _run(sys.argv[1:] if arguments is None else arguments)
+            is_own = arguments is None  # then this process has no threads and no arrays yet
+            return _run(sys.argv[1:] if arguments is None else arguments, can_fork=is_own)
         finally:
             print(end="", flush=True)  # stdout may be a closed pipe, or a file on a full disk
     except (Exception, KeyboardInterrupt) as error:
         return explain(error)
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Sequence[str], can_fork: bool) -> int:
     about = translated(_("State in JAX, told through Haiku."))
     parser = OneLineParser(prog="haiku_state", description=about)
     title = translated(_("commands"))
@@ -53,6 +54,7 @@ def _run(words: Sequence[str]) -> int:
             from haiku_state.commands.explain import command as purity
             from haiku_state.commands.lab import command as lab
             from haiku_state.commands.train import command as train
+        gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
         about = translated(exercises.HELP)
         exercises.add_arguments(commands.add_parser("exercises", help=about, description=about))
         about = translated(lab.HELP)
@@ -63,18 +65,13 @@ def _run(words: Sequence[str]) -> int:
         purity.add_arguments(commands.add_parser("explain", help=about, description=about))
     about = translated(doctor.HELP)
     doctor.add_arguments(commands.add_parser("doctor", help=about, description=about))
+    parser.set_defaults(can_fork=can_fork)
     options = parser.parse_args(words)
     return int(options.run(options))
 
 
 def take_over() -> None:
-    """Do what has to come before the imports.
-
-    :func:`explain` ends this process from now on, and the process in which an exercise is checked
-    starts to import while this one does.
-    """
-    if sys.argv[1:3] in (["exercises", "check"], ["exercises", "watch"]):
-        prepare()
+    """Let :func:`explain` end this process, also if an import fails."""
     sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
     # JAX has callbacks of the garbage collector; Python ignores a KeyboardInterrupt in such a one
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -1,7 +1,6 @@
 """Practised: exercises whose checks ask whether a program is right, and whether it is pure.
 
-What is imported here is imported late, because the command line starts the process of the learner
-before anything else.
+What is imported here is imported late, for those who import the package and want none of it.
 """
 
 from typing import TYPE_CHECKING, Any

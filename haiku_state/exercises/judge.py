@@ -1,16 +1,18 @@
 """The checker: it compares what a learner's process saw with what it computes itself."""
 
+import contextlib
 import inspect
 import itertools
 import re
 import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
@@ -20,7 +22,7 @@ from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 from haiku_state.exercises.result import NOTE, Failure, Result
 from haiku_state.exercises.sandbox import guard
 from haiku_state.exercises.sandbox.child import GIBIBYTES, drawn
-from haiku_state.exercises.sandbox.process import Ended, run
+from haiku_state.exercises.sandbox.process import Ended, Process
 from haiku_state.exercises.sandbox.values import Leaf, Tree, decoded, flat
 from haiku_state.exercises.tasks import module_of
 
@@ -68,43 +70,48 @@ IDEAS = {
 }
 
 
-def judge(exercise: Exercise, source: str, path: Path) -> Result:
+def judge(exercise: Exercise, source: str, path: Path, can_fork: bool = False) -> Result:
     """Check an answer.
 
     Args:
       exercise: which exercise.
       source: the answer.
       path: its file, which is not read again.
+      can_fork: whether this process can be forked, having no threads and no arrays yet.
 
     Returns:
       The result. Whatever the answer does, this function returns.
     """
-    seed = secrets.randbits(64)
     if exercise.needs and (missing := exercise.needs()):
         return _result(exercise, 0, Failure(translated(missing)), Ended(), source, path)
-    job = {
-        "module": module_of(exercise.name),
-        "path": str(path),
-        "source": source,
-        "seconds": exercise.seconds,
-    }
-    with tempfile.TemporaryDirectory(prefix="haiku_state_", ignore_cleanup_errors=True) as folder:
-        work, killed = Path(folder), {}
-        for number, check in enumerate(exercise.checks):
-            if check.killed:
-                question = {"checks": [number], "seed": seed, "killed": True}
-                ended = run(job, question, work)
-                if failure := _of_killed(ended, exercise, path):
-                    killed[number] = failure, ended
+    to_kill = [number for number, check in enumerate(exercise.checks) if check.killed]
+    folder = tempfile.TemporaryDirectory(prefix="haiku_state_", ignore_cleanup_errors=True)
+    with folder as work, contextlib.ExitStack() as stack:
+        processes = {number: stack.enter_context(Process(can_fork)) for number in (*to_kill, None)}
+        seed = secrets.randbits(64)  # only now: the processes do not know it
+        truth = stack.enter_context(ThreadPoolExecutor(1)).submit(_truth, exercise, seed)
+        job = {
+            "module": module_of(exercise.name),
+            "path": str(path),
+            "source": source,
+            "seconds": exercise.seconds,
+            "work": work,
+        }
+        killed = {}
+        for number in to_kill:
+            question = {"checks": [number], "seed": seed, "killed": True}
+            ended = processes[number].run(job, question)
+            if failure := _of_killed(ended, exercise, path):
+                killed[number] = failure, ended
         question = {"checks": [*range(len(exercise.checks))], "seed": seed, "killed": False}
-        ended = run(job, question, work)
+        ended = processes[None].run(job, question)
     messages = [message for message in ended.messages if message.get("check") is not None]
     for number, check in enumerate(exercise.checks):
         if number in killed:
             return _result(exercise, number, *killed[number], source, path)
         rows = [message["seen"] for message in messages if message["check"] == number]
-        for inputs, seen in zip(drawn(check, seed, number, check.draws), rows, strict=False):
-            failure = _of_check(check, inputs, seen, exercise)
+        for (inputs, expected), seen in zip(truth.result()[number], rows, strict=False):
+            failure = _of_check(check, inputs, expected, seen, exercise)
             if failure:
                 return _result(exercise, number, failure, ended, source, path)
         if len(rows) < check.draws:
@@ -112,6 +119,17 @@ def judge(exercise: Exercise, source: str, path: Path) -> Result:
             return _result(exercise, number, failure, ended, source, path)
     failure = _of_end(ended, exercise, path)
     return _result(exercise, len(exercise.checks), failure, ended, source, path)
+
+
+def _truth(exercise: Exercise, seed: int) -> list[list[tuple[Any, Tree]]]:
+    """Return for each check its inputs, each with what is expected."""
+    return [
+        [
+            (inputs, _as_jax(flat(check.expected(*inputs))))
+            for inputs in drawn(check, seed, number, check.draws)
+        ]
+        for number, check in enumerate(exercise.checks)
+    ]
 
 
 def _result(
@@ -188,10 +206,10 @@ def _of_error(error: dict[str, Any], known: Sequence[Mistake] = ()) -> Failure:
 
 
 def _of_check(
-    check: Check, inputs: Any, seen: dict[str, Any], exercise: Exercise
+    check: Check, inputs: Any, expected: Tree, seen: dict[str, Any], exercise: Exercise
 ) -> Failure | None:
     """Return what is wrong in one draw of a check."""
-    for failure in _failures(check, inputs, seen):
+    for failure in _failures(check, inputs, expected, seen):
         shown = _shown_inputs(check, inputs)
         if exercise.kind in ("predict", "quiz"):
             return replace(failure, expected=())
@@ -199,14 +217,13 @@ def _of_check(
     return None
 
 
-def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failure]:
+def _failures(check: Check, inputs: Any, expected: Tree, seen: dict[str, Any]) -> Iterator[Failure]:
     eager = seen["eager"]
     if "error" in eager:
         failure = _of_error(eager["error"], check.mistakes)
         default = None if eager["error"]["kind"] in SLIPS else check.idea
         yield replace(failure, idea=failure.idea or _of_jax(eager["error"]) or default)
         return
-    expected = _as_jax(flat(check.expected(*inputs)))
     got = decoded(eager["tree"])
     differences = _differences(expected, got, check.tolerance)
     if differences:
@@ -241,9 +258,12 @@ def _failures(check: Check, inputs: Any, seen: dict[str, Any]) -> Iterator[Failu
 
 
 def _as_jax(tree: Tree) -> Tree:
-    """Return leaves that NumPy has computed with the dtypes that JAX gives them."""
+    """Return leaves that NumPy has computed with the dtypes that JAX gives them.
+
+    Nothing here asks JAX for an array: its start would take half a second of each check.
+    """
     return {
-        path: replace(leaf, dtype=str(jnp.asarray(leaf.array).dtype))
+        path: replace(leaf, dtype=str(jax.dtypes.canonicalize_dtype(leaf.array.dtype)))
         if leaf.dtype and not leaf.dtype.startswith("key<")
         else leaf
         for path, leaf in tree.items()

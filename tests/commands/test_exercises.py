@@ -75,6 +75,27 @@ def test_a_learner_s_way(run, tmp_path):
     assert str(file.with_name("counter.old1.py").relative_to(tmp_path)) in run("reset")[1]
 
 
+LOOKS_BACK = """
+import sys
+
+frame, found = sys._getframe(), []
+while frame:
+    found += [name for name in frame.f_locals if name == "seed"]
+    frame = frame.f_back
+if not found:
+    del count
+"""
+
+
+def test_the_process_that_a_command_forks_knows_nothing_of_the_hidden_inputs(run, tmp_path):
+    run("start", "counter")
+    file = tmp_path / DEFAULT / "counter.py"
+    file.write_text(solution("counter") + LOOKS_BACK, encoding="utf-8")
+    command = [sys.executable, "-m", "haiku_state", "exercises", "check"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    assert "It defines no `count`." in ended.stdout
+
+
 def test_a_pass_shows_the_solution(run, tmp_path):
     run("start", "counter")
     (tmp_path / DEFAULT / "counter.py").write_text(solution("counter"), encoding="utf-8")

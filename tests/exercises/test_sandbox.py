@@ -9,7 +9,7 @@ import pytest
 from hostile import BROKEN, CHEATS, RIGHT
 
 from haiku_state.exercises.judge import judge
-from haiku_state.exercises.sandbox.process import run
+from haiku_state.exercises.sandbox.process import Process
 from haiku_state.exercises.tasks import load
 
 SECONDS = 5
@@ -58,8 +58,11 @@ def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path, monkeypa
     )
     monkeypatch.syspath_prepend(tmp_path)
     path, source = str(tmp_path / "endless.py"), "while True: pass\n"
-    job = {"module": "slow_task", "path": path, "source": source, "seconds": 1}
-    ended = run(job, {"checks": [], "seed": 0, "killed": False}, tmp_path)
+    job = {
+        "module": "slow_task", "path": path, "source": source, "seconds": 1, "work": str(tmp_path)
+    }  # fmt: skip
+    with Process() as process:
+        ended = process.run(job, {"checks": [], "seed": 0, "killed": False})
     assert ended.how == "time"
     assert f'File "{path}", line 1 ' in ended.printed
 

@@ -633,6 +633,7 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
         "dl.hs-error", has=page.locator("[id='haiku_state.errors.MissingKeyError']")
     )
     case = card.locator(".hs-case").first
+    case.scroll_into_view_if_needed()
     assert case.locator(".hs-what").inner_text() == printed
     assert case.locator("dd.hs-wrong").inner_text() == "apply(params, state, None, inputs)"
     assert case.locator("dd.hs-wrong strong").inner_text() == "None"

@@ -13,6 +13,7 @@ from haiku_state.errors.language import reader_language, reading, translated, wr
 from haiku_state.exercises import tasks
 from haiku_state.exercises.exercise import Exercise
 from haiku_state.exercises.folder import DEFAULT, LANGUAGES, Folder
+from haiku_state.exercises.judge import judge
 from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
 from haiku_state.exercises.result import COLUMNS, Result
 
@@ -148,7 +149,8 @@ def _about(exercise: Exercise) -> str:
 
 def _check(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
-    result = exercises.check(name, folder.read(name), str(folder.file_of(name)))
+    file = folder.file_of(name).absolute()
+    result = judge(tasks.load(name), folder.read(name), file, options.can_fork)
     _tell(folder, name, result)
     return 0 if result.passed else 1
 

@@ -6,20 +6,21 @@ It does not judge. Its answers go to a channel of their own; what the learner pr
 import contextlib
 import faulthandler
 import functools
+import gc
 import importlib
 import json
 import linecache
 import os
+import signal
 import sys
 import traceback
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 import haiku_state as hs
@@ -39,6 +40,7 @@ def main(channel: Connection, printed: Connection, folder: str) -> None:
       printed: where everything goes that the learner prints.
       folder: the working directory.
     """
+    gc.freeze()  # else the first collection would copy what it shares with the fork server
     _settle(printed, folder)
     _say(channel, ready=True)
     job = json.loads(channel.recv_bytes())
@@ -68,8 +70,8 @@ def main(channel: Connection, printed: Connection, folder: str) -> None:
             told(question["nonce"], check=number, seen={"error": error})
             continue
         rows = drawn(check, question["seed"], number, check.draws)
-        for inputs in rows:
-            told(question["nonce"], check=number, seen=observe(check, answer, inputs, rows, path))
+        for seen in observe(check, answer, rows, path):
+            told(question["nonce"], check=number, seen=seen)
     told(question["nonce"], done=True)
 
 
@@ -79,48 +81,55 @@ def drawn(check: Check, seed: int, number: int, count: int) -> list[tuple[Any, .
 
 
 def on_device(inputs: Any) -> Any:
-    """Return new containers, with JAX arrays for NumPy's."""
+    """Return new containers, with JAX arrays for NumPy's, of which none shares its memory."""
     return jax.tree_util.tree_map(
-        lambda leaf: jnp.asarray(leaf) if isinstance(leaf, np.ndarray | np.generic) else leaf,
+        lambda leaf: (
+            jax.device_put(np.array(leaf)) if isinstance(leaf, np.ndarray | np.generic) else leaf
+        ),
         inputs,
     )
 
 
 def observe(
-    check: Check, answer: Any, inputs: tuple[Any, ...], rows: list[tuple[Any, ...]], path: str
-) -> dict[str, Any]:
-    """Play a check, and everything that its properties ask for.
+    check: Check, answer: Any, rows: list[tuple[Any, ...]], path: str
+) -> Iterator[dict[str, Any]]:
+    """Play a check with each of its inputs, and everything that its properties ask for.
+
+    Most of the time goes into compiling, so each transformation is made once.
 
     Returns:
-      For each property what was seen: the leaves of a result, or the error.
+      For each of the inputs, and there for each property, what was seen: the leaves of a result, or
+      the error.
     """
     play = functools.partial(_as_of_learner(check.play), answer)
-    given = on_device(inputs)
-    seen: dict[str, Any] = {"eager": attempt(play, given, path)}
-    if "error" in seen["eager"]:
-        return seen
+    jitted, with_keys = jax.jit(play), jax.jit(lambda *arguments: play(*arguments))
+
+    @jax.jit
+    def mapped(row: int, *arguments: Any) -> Any:
+        return jax.tree_util.tree_map(lambda leaf: leaf[row], jax.vmap(play)(*arguments))
+
     wanted = check.properties
-    if "arguments" in wanted:
-        seen["arguments"] = {"tree": encoded(flat(given))}
-    if "again" in wanted:
-        seen["again"] = attempt(play, on_device(inputs), path)
-    if "pure" in wanted:
-        seen["pure"] = {"findings": _findings(play, on_device(inputs), path)}
-    if "jit" in wanted:
-        seen["jit"] = attempt(jax.jit(play), on_device(inputs), path)
-    if "vmap" in wanted:
-        many = jax.tree_util.tree_map(lambda *leaves: jnp.stack(leaves), *map(on_device, rows))
-        row = next(index for index, other in enumerate(rows) if other is inputs)
-
-        def one(*arguments: Any) -> Any:
-            result = jax.vmap(play)(*arguments)
-            return jax.tree_util.tree_map(lambda leaf: leaf[row], result)
-
-        seen["vmap"] = attempt(one, many, path)
-    if "keys" in wanted:
-        with jax.debug_key_reuse(True):
-            seen["keys"] = attempt(jax.jit(lambda *rest: play(*rest)), on_device(inputs), path)
-    return seen
+    for row, inputs in enumerate(rows):
+        given = on_device(inputs)
+        seen: dict[str, Any] = {"eager": attempt(play, given, path)}
+        if "error" in seen["eager"]:
+            yield seen
+            continue
+        if "arguments" in wanted:
+            seen["arguments"] = {"tree": encoded(flat(given))}
+        if "again" in wanted:
+            seen["again"] = attempt(play, on_device(inputs), path)
+        if "pure" in wanted:
+            seen["pure"] = {"findings": _findings(play, on_device(inputs), path)}
+        if "jit" in wanted:
+            seen["jit"] = attempt(jitted, on_device(inputs), path)
+        if "vmap" in wanted:
+            many = on_device(jax.tree_util.tree_map(lambda *leaves: np.stack(leaves), *rows))
+            seen["vmap"] = attempt(functools.partial(mapped, row), many, path)
+        if "keys" in wanted:
+            with jax.debug_key_reuse(True):
+                seen["keys"] = attempt(with_keys, on_device(inputs), path)
+        yield seen
 
 
 def _as_of_learner(play: Callable[..., Any]) -> Callable[..., Any]:
@@ -209,7 +218,9 @@ def _settle(printed: Connection, folder: str) -> None:
         setattr(sys, f"__{name}__", stream)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     faulthandler.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_disable_most_optimizations", True)  # XLA compiles more than it computes
     flags = os.environ.get("XLA_FLAGS", "").split()  # those of the checker may ask for more
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if "device_count" not in flag)
     hs.use_devices(DEVICES)

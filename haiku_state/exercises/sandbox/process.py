@@ -1,7 +1,8 @@
 """The checker's side of a learner's process: it starts it, asks it, and ends it.
 
-Python's own fork server imports everything once, and each answer gets a fresh fork of it. Where
-there is none, each process imports for itself.
+A command that has only imported forks itself. Elsewhere threads are running: there Python's own
+fork server imports everything once, and each answer gets a fresh fork of it. Where there is none,
+each process imports for itself.
 """
 
 import contextlib
@@ -19,11 +20,11 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
+FORK: Any = multiprocessing.get_context("fork") if HAS_FORK_SERVER else CONTEXT
 CHILD = "haiku_state.exercises.sandbox.child"
 START_SECONDS = 60
 MORE_SECONDS = 10  # for a process that no longer ends by itself
@@ -58,23 +59,6 @@ def prepare() -> None:
         forkserver.ensure_running()
 
 
-def run(job: dict[str, Any], question: dict[str, Any], work: Path) -> Ended:
-    """Give a new process its job, ask its question once the answer is loaded, and wait for the end.
-
-    Args:
-      job: ``module``, ``path``, ``source`` and ``seconds``.
-      question: ``checks``, ``seed`` and ``killed``.
-      work: the folder that it may write to.
-
-    Returns:
-      All that it told. Nothing of it is left: neither a process nor a folder.
-    """
-    prepare()
-    folder = tempfile.TemporaryDirectory(prefix="haiku_state_", ignore_cleanup_errors=True)
-    with folder as name, _Child(name) as child:
-        return child.run({**job, "work": str(work)}, question)
-
-
 def begin(channel: Connection, printed: Connection, folder: str) -> None:
     """Do what a learner's process does; it is imported there, and not here."""
     importlib.import_module(CHILD).main(channel, printed, folder)
@@ -92,11 +76,25 @@ def _without_main() -> Iterator[None]:
             sys.modules["__main__"] = main
 
 
-class _Child:
-    def __init__(self, folder: str) -> None:
-        self._channel, theirs = CONTEXT.Pipe()
-        self._stream, printed = CONTEXT.Pipe(duplex=False)
-        self._process = CONTEXT.Process(target=begin, args=(theirs, printed, folder))
+class Process:
+    """The process of a learner, which waits for its job; as a context, it ends with it.
+
+    Nothing that the checker makes up later can be known to it.
+
+    Args:
+      can_fork: whether this process can be forked, having no threads and no arrays yet.
+    """
+
+    def __init__(self, can_fork: bool = False) -> None:
+        context = FORK if can_fork else CONTEXT
+        if not can_fork:
+            prepare()
+        self._folder = tempfile.TemporaryDirectory(
+            prefix="haiku_state_", ignore_cleanup_errors=True
+        )
+        self._channel, theirs = context.Pipe()
+        self._stream, printed = context.Pipe(duplex=False)
+        self._process = context.Process(target=begin, args=(theirs, printed, self._folder.name))
         with _without_main():
             self._process.start()
         theirs.close()
@@ -104,19 +102,32 @@ class _Child:
         self._printed = bytearray()
         self._too_much = False
         self._reader = threading.Thread(target=self._read_printed, daemon=True)
-        self._reader.start()
 
-    def __enter__(self) -> "_Child":
+    def __enter__(self) -> "Process":
         return self
 
     def __exit__(self, *_error: object) -> None:
         self._kill()
         self._process.join()
-        self._reader.join()
+        if self._reader.ident:
+            self._reader.join()
         self._channel.close()
+        self._stream.close()
         self._process.close()
+        self._folder.cleanup()
 
     def run(self, job: dict[str, Any], question: dict[str, Any]) -> Ended:
+        """Give it its job, ask its question once the answer is loaded, and wait for the end.
+
+        Args:
+          job: ``module``, ``path``, ``source``, ``seconds``, and the folder ``work`` that it may
+            write to.
+          question: ``checks``, ``seed`` and ``killed``.
+
+        Returns:
+          All that it told.
+        """
+        self._reader.start()
         ended, nonce = Ended(), secrets.token_hex(16)
         self._next(time.monotonic() + START_SECONDS)  # it has imported everything
         end = time.monotonic() + job["seconds"] + MORE_SECONDS

@@ -45,7 +45,8 @@ def _leaf(value: Any) -> Leaf:
         weak = bool(getattr(value.aval, "weak_type", False))
         return Leaf(np.asarray(value), str(value.dtype), weak)
     if type(value) in (bool, int, float, complex):
-        return Leaf(np.asarray(value), str(jnp.asarray(value).dtype), True)
+        array = np.asarray(value)
+        return Leaf(array, str(jax.dtypes.canonicalize_dtype(array.dtype)), True)
     if isinstance(value, np.generic) or type(value) is np.ndarray:
         return Leaf(np.asarray(value), str(value.dtype))
     if type(value) is str:
