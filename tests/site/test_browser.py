@@ -633,11 +633,11 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
         "dl.hs-error", has=page.locator("[id='haiku_state.errors.MissingKeyError']")
     )
     case = card.locator(".hs-case").first
-    case.scroll_into_view_if_needed()
-    assert case.locator(".hs-what").inner_text() == printed
-    assert case.locator("dd.hs-wrong").inner_text() == "apply(params, state, None, inputs)"
-    assert case.locator("dd.hs-wrong strong").inner_text() == "None"
-    assert case.locator("dd.hs-right strong").inner_text() == "rng"
+    assert case.locator(".hs-what").text_content() == printed
+    assert case.locator("dd.hs-wrong").text_content() == "apply(params, state, None, inputs)\n"
+    assert case.locator("dd.hs-wrong strong").text_content() == "None"
+    assert case.locator("dd.hs-right strong").text_content() == "rng"
+    card.scroll_into_view_if_needed()
     sizes = case.locator("dd code").evaluate_all(
         "codes => codes.map(code => code.scrollWidth - code.clientWidth)"
     )
