@@ -85,6 +85,7 @@ toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints_format = "short"
 python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 72
 napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 

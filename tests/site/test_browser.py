@@ -644,3 +644,11 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
     assert not any(size > 0 for size in sizes)
     card.locator("dd.hs-why a").first.click()
     page.wait_for_url(url(language, "haiku/pure_pair.html"))
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_a_long_signature_has_a_line_for_each_parameter(open_page, width):
+    page = open_page(url("en", "api/update.html"), width)
+    signature = page.locator("[id='haiku_state.TrainState']")
+    names = signature.locator("dd em > .n:first-child").all_text_contents()
+    assert names == ["params", "state", "opt_state", "rng", "step"]
