@@ -45,6 +45,7 @@ extensions = [
     "metadata",
     "no_break",
     "notebooks",
+    "outputs",
     "parallel",
     "search_index",
     "strips",

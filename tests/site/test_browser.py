@@ -652,3 +652,14 @@ def test_a_long_signature_has_a_line_for_each_parameter(open_page, width):
     signature = page.locator("[id='haiku_state.TrainState']")
     names = signature.locator("dd em > .n:first-child").all_text_contents()
     assert names == ["params", "state", "opt_state", "rng", "step"]
+
+
+def test_a_printed_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
+    page = open_page(url("en", "beyond/five_ways_batch_norm.html"), 360)
+    table = page.locator(".cell_output pre", has_text="losses    grads").first
+    table.scroll_into_view_if_needed()
+    assert table.evaluate("pre => pre.scrollWidth > pre.clientWidth && pre.tabIndex === 0")
+    page.goto(url("en", "haiku/batch_norm.html"))
+    error = page.locator(".cell_output pre", has_text="why:").first
+    error.scroll_into_view_if_needed()
+    assert error.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
