@@ -663,3 +663,11 @@ def test_a_printed_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
     error = page.locator(".cell_output pre", has_text="why:").first
     error.scroll_into_view_if_needed()
     assert error.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
+
+
+def test_a_table_of_five_columns_stays_legible_on_a_phone(open_page):
+    page = open_page(url("zh_CN", "beyond/five_ways.html"), 360)
+    cells = page.locator(".pst-scrollable-table-container td")
+    widths = cells.evaluate_all("cells => cells.map(cell => cell.clientWidth)")
+    assert min(widths) >= 80
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
