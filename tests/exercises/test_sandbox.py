@@ -2,6 +2,9 @@
 
 import dataclasses
 import os
+import select
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -65,6 +68,24 @@ def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path, monkeypa
         ended = process.run(job, {"checks": [], "seed": 0, "killed": False})
     assert ended.how == "time"
     assert f'File "{path}", line 1 ' in ended.printed
+
+
+ABANDONED = """
+import os
+
+from haiku_state.exercises.sandbox.process import Process
+
+process = Process(can_fork=True)
+os._exit(0)
+"""
+
+
+def test_a_forked_process_ends_with_the_one_that_waits_for_it():
+    alive, theirs = os.pipe()
+    subprocess.run([sys.executable, "-c", ABANDONED], pass_fds=[theirs], check=True)
+    os.close(theirs)
+    assert select.select([alive], [], [], 30)[0]  # the end of the pipe: nobody holds the other side
+    os.close(alive)
 
 
 @pytest.mark.parametrize("name", CHEATS)

@@ -24,7 +24,7 @@ from typing import Any
 
 HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
-FORK: Any = multiprocessing.get_context("fork") if HAS_FORK_SERVER else CONTEXT
+FORK: Any = multiprocessing.get_context("fork") if HAS_FORK_SERVER else None
 CHILD = "haiku_state.exercises.sandbox.child"
 START_SECONDS = 60
 MORE_SECONDS = 10  # for a process that no longer ends by itself
@@ -59,8 +59,14 @@ def prepare() -> None:
         forkserver.ensure_running()
 
 
-def begin(channel: Connection, printed: Connection, folder: str) -> None:
-    """Do what a learner's process does; it is imported there, and not here."""
+def begin(channel: Connection, printed: Connection, folder: str, *ours: Connection) -> None:
+    """Do what a learner's process does; it is imported there, and not here.
+
+    A fork has the checker's ends of its pipes too: open, they would hide from it that the checker
+    has ended.
+    """
+    for connection in ours:
+        connection.close()
     importlib.import_module(CHILD).main(channel, printed, folder)
 
 
@@ -86,15 +92,18 @@ class Process:
     """
 
     def __init__(self, can_fork: bool = False) -> None:
-        context = FORK if can_fork else CONTEXT
-        if not can_fork:
+        context = (can_fork and FORK) or CONTEXT
+        if context is CONTEXT:
             prepare()
         self._folder = tempfile.TemporaryDirectory(
             prefix="haiku_state_", ignore_cleanup_errors=True
         )
         self._channel, theirs = context.Pipe()
         self._stream, printed = context.Pipe(duplex=False)
-        self._process = context.Process(target=begin, args=(theirs, printed, self._folder.name))
+        ours = (self._channel, self._stream) if context is FORK else ()
+        self._process = context.Process(
+            target=begin, args=(theirs, printed, self._folder.name, *ours)
+        )
         with _without_main():
             self._process.start()
         theirs.close()
