@@ -27,6 +27,7 @@ def make_network(axis_name=None):
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
+from haiku_state.exercises import ideas
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
 DEVICES = 4
@@ -108,6 +109,11 @@ def _single(answer, params, state, x):
     return _short(outputs, state)
 
 
+def _evaluation(answer, params, state, x):
+    apply = jax.jit(answer.make_network().apply, static_argnums=4)
+    return _short(*apply(params, state, None, x[0], False))
+
+
 def _expected_single(params, state, x, shape=(DEVICES * ROWS, LAYERS[-1][-1])):
     new = {}
     x = np.float64(x).reshape(DEVICES * ROWS, -1)
@@ -131,6 +137,20 @@ def _expected(params, state, x):
     result = _expected_single(params, state, x, (DEVICES, ROWS, -1))
     averages = jax.tree.map(lambda mean: np.repeat(mean, DEVICES), result["running statistics"])
     return {**result, "running statistics": averages}
+
+
+def _expected_evaluation(params, state, x):
+    x = np.float64(x[0])
+    for ending, _before, _size in LAYERS:
+        linear, norm = params[f"linear{ending}"], params[f"batch_norm{ending}"]
+        mean, variance = (
+            np.float64(state[f"batch_norm{ending}/~/{name}"]["average"])
+            for name in ("mean_ema", "var_ema")
+        )
+        x = x @ np.float64(linear["w"]) + linear["b"]
+        x = norm["scale"] * (x - mean) / np.sqrt(variance + 1e-5) + norm["offset"]
+        x = np.maximum(x, 0)
+    return _short(x, state)
 
 
 def _replicas_differ(result, *inputs):
@@ -176,6 +196,16 @@ EXERCISE = Exercise(
             play=_single,
             expected=_expected_single,
             idea=NO_AXIS,
+            mistakes=(Mistake(NO_AXIS, error="NameError"),),
+            tolerance=1e-4,
+            draws=1,
+        ),
+        Check(
+            _("In evaluation, the running statistics are used, and stay as they are"),
+            inputs=_draw,
+            play=_evaluation,
+            expected=_expected_evaluation,
+            idea=ideas.EVALUATION,
             mistakes=(Mistake(NO_AXIS, error="NameError"),),
             tolerance=1e-4,
             draws=1,
