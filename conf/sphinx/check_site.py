@@ -90,7 +90,7 @@ class Page(HTMLParser):
         if tag == "a" and "href" in values:
             self.links.append(values["href"])
         if tag in LOADS and (tag != "link" or values.get("rel") in LOADING_RELS):
-            self.loads.append(values.get(LOADS[tag], ""))
+            self.loads.append(values.get(LOADS[tag], values.get("data-src", "")))
         self.blocked += [
             f"<{tag} {name}=…>" for name in values if name == "style" or name.startswith("on")
         ]

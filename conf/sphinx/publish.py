@@ -11,8 +11,10 @@ import html
 import os
 import re
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
+import imagesize
 from parallel import pair
 
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
@@ -28,8 +30,22 @@ FROM_DISK = " file:"
 """A page that is opened from a disk has no origin that ``'self'`` could mean."""
 
 ADDRESS = re.compile(r'(?<=\s)((?:href|src)=")((?:\.\./)*|en/|zh_CN/)_static/([^"?#]+)')
-SCRIPT_FILE = re.compile(r"<script(?![^>]*\s(?:defer|async))(?=[^>]*\ssrc=)")
-SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)(?![^>]*json)[^>]*>(.*?)</script>", re.DOTALL)
+SCRIPT_FILE = re.compile(r'<script[^>]*\ssrc="([^"]*)"[^>]*>')
+# what comes before the first paint shares a slow line with the style sheet, and delays it
+LOAD_SCRIPTS = """<script>
+requestAnimationFrame(() => setTimeout(() => {
+  for (const later of document.querySelectorAll("script[data-src]")) {
+    const script = document.createElement("script");
+    script.src = later.dataset.src;
+    script.async = false;
+    script.onload = () => later.remove();
+    later.after(script);
+  }
+}));
+</script>
+"""
+IMAGE = re.compile(r'<img(?=[^>]*\ssrc="([^":]+)")(?![^>]*\s(?:width|loading)=)')
+SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)(?![^>]*\stype=)[^>]*>(.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 # of the theme, on every page another one: only its version switcher reads it
 THEME_OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
@@ -63,8 +79,9 @@ def publish(site: Path) -> list[str]:
         if "_static" not in page.parts
     }
     for page, text in pages.items():
-        pages[page] = SCRIPT_FILE.sub("<script defer", THEME_OPTION.sub("", text))
+        pages[page] = THEME_OPTION.sub("", text)
     _share(site, pages)
+    _load_later(pages)
     _drop_unused_rules(site, pages)
     _style_by_classes(site, pages)
     _join_sheets(site, pages)
@@ -153,6 +170,26 @@ def _share(site: Path, pages: dict[Path, str]) -> None:
 
     for page, text in pages.items():
         pages[page] = ADDRESS.sub(shared_address, text)
+
+
+def _load_later(pages: dict[Path, str]) -> None:
+    """Load scripts after the first paint, and a figure, which has its size, when it comes near."""
+
+    def script(page: Path, tag: re.Match[str]) -> str:
+        text = _text(page.parent / tag[1].partition("?")[0])
+        if "DOMContentLoaded" in text and "readyState" not in text:  # it would wait in vain
+            return tag[0] if " defer" in tag[0] else tag[0].replace("<script", "<script defer")
+        return f'<script type="text/plain" data-src="{tag[1]}">'
+
+    def image(page: Path, tag: re.Match[str]) -> str:
+        width, height = map(round, imagesize.get(page.parent / tag[1]))
+        return f'<img width="{width}" height="{height}" loading="lazy"'
+
+    for page, text in pages.items():
+        changed = SCRIPT_FILE.sub(partial(script, page), IMAGE.sub(partial(image, page), text))
+        if "data-src" in changed:
+            changed = changed.replace("</body>", f"{LOAD_SCRIPTS}</body>", 1)
+        pages[page] = changed
 
 
 def _drop_unused_rules(site: Path, pages: dict[Path, str]) -> None:

@@ -188,6 +188,7 @@ def test_search_as_you_type(open_page, language, query, hit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/{language}/{hit}")
+    page.wait_for_selector("script[data-src]", state="detached")  # all scripts have come
     assert page.evaluate("CSS.highlights.get('hs-searched').size") > 0
     assert page.complaints == []
     assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
@@ -552,6 +553,28 @@ def test_a_reader_loads_little(browser, language):
     assert kib["first"] <= 250
     assert kib["next"] <= 40
     assert kib["language"] <= 60
+
+
+LOADED = """name => performance.getEntriesByType("resource")
+    .filter(entry => new URL(entry.name).pathname.endsWith(name))
+    .map(entry => [entry.startTime, entry.responseEnd])"""
+
+
+def test_scripts_do_not_share_the_line_with_the_style_sheet(open_page, server):
+    page = open_page(f"{server}/en/haiku/batch_norm.html")
+    [(_begun, styled)] = page.evaluate(LOADED, ".css")
+    scripts = page.evaluate(LOADED, ".js")
+    assert sum(begun < styled for begun, _ended in scripts) <= 1  # the one that cannot come later
+    assert len(scripts) > 10
+
+
+def test_a_dark_page_is_dark_before_any_script_has_come(browser):
+    context = browser.new_context(color_scheme="dark")
+    page = context.new_page()
+    page.route("**/*.js*", lambda route: None)
+    page.goto(url("en", LESSON), wait_until="commit")
+    page.wait_for_selector("html[data-theme=dark]", timeout=5000)
+    context.close()
 
 
 CUT_ON_PAPER = """() => [...document.querySelectorAll('.bd-article :is(pre, table, div.math)')]
