@@ -9,7 +9,7 @@ import http.server
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ def counting_server() -> Iterator[tuple[str, list[tuple[str, int]]]]:
             self.send_header("Content-Length", str(len(content)))
             self.send_header("Cache-Control", "max-age=600")
             self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # the browser has closed the page
+                self.wfile.write(content)
             if file.suffix not in IMAGES:
                 sent.append((self.path, len(content)))
 
