@@ -136,8 +136,10 @@ def _other_results(got, *_inputs):
 
 def _late(got, *inputs):
     new_params, loss, _found = _update(*inputs)
-    right = all(np.allclose(got[f"[0]['{name}']"], new_params[name], 1e-4) for name in new_params)
-    return right and not np.allclose(got["[1]"], loss, 1e-4)
+    right = all(
+        np.allclose(got[f"[0]['{name}']"], new_params[name], 1e-4, 1e-4) for name in new_params
+    )
+    return right and not np.allclose(got["[1]"], loss, 1e-4, 1e-4)
 
 
 _MISTAKES = (

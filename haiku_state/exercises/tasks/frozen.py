@@ -160,13 +160,13 @@ def _trained(params, state, batch, moving=0.0):
 
 def _shrunk(leaves, params, state, batch):
     factor = (1 - RATE * DECAYED) ** STEPS
-    return np.allclose(leaves["['encoder']['w']"], factor * params["encoder"]["w"], rtol=1e-4)
+    return np.allclose(leaves["['encoder']['w']"], factor * params["encoder"]["w"], 1e-4, 1e-4)
 
 
 def _head_stayed(leaves, params, state, batch):
     shrunk = (1 - RATE * DECAYED) ** STEPS * params["head"]["w"]
     head = leaves["['head']['w']"]
-    return any(np.allclose(head, one, rtol=1e-4) for one in (params["head"]["w"], shrunk))
+    return any(np.allclose(head, one, 1e-4, 1e-4) for one in (params["head"]["w"], shrunk))
 
 
 def _head_right(leaves, params, state, batch):

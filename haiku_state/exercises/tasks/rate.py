@@ -100,7 +100,7 @@ def _frozen(x, rates, decays):
 
 def _is_frozen(result, x, rates, decays):
     got = [result[f"[{call}]"] for call in range(CALLS)]
-    return any(np.allclose(got, frozen, 1e-4) for frozen in _frozen(x, rates, decays))
+    return any(np.allclose(got, frozen, 1e-4, 1e-4) for frozen in _frozen(x, rates, decays))
 
 
 def _play(answer, x, rates, decays):

@@ -133,14 +133,14 @@ EXERCISE = Exercise(
                 Mistake(
                     BAKED_IN,
                     when=lambda got, *inputs: bool(
-                        np.allclose(got["[0]"], _truth(*inputs, carried=False)[0], 1e-4)
+                        np.allclose(got["[0]"], _truth(*inputs, carried=False)[0], 1e-4, 1e-4)
                     ),
                 ),
                 Mistake(ideas.LEAK, when=lambda got, *_: any(x is None for x in got.values())),
                 Mistake(
                     OVERWRITTEN,
                     when=lambda got, *inputs: bool(
-                        np.allclose(got["[0]"], _truth(*inputs)[0], 1e-4)
+                        np.allclose(got["[0]"], _truth(*inputs)[0], 1e-4, 1e-4)
                     ),
                 ),
             ),
