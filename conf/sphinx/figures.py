@@ -1,4 +1,8 @@
-"""How the figures of the lessons are drawn: by one matplotlibrc, as SVG, the same on each run."""
+"""How the figures of the lessons are drawn: by one matplotlibrc, as SVG, the same on each run.
+
+The kernels warn of nothing but errors: each says that its line, which does not leave this machine,
+is not encrypted.
+"""
 
 import os
 from pathlib import Path
@@ -10,6 +14,7 @@ HERE = Path(__file__).parent
 SETTINGS = """\
 c.InlineBackend.figure_formats = {"svg"}
 c.InlineBackend.print_figure_kwargs = {"bbox_inches": None, "metadata": {"Date": None}}
+c.IPKernelApp.log_level = "ERROR"
 """
 
 

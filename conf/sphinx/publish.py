@@ -49,6 +49,14 @@ SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)(?![^>]*\stype=)[^>]*>(.*?)</script>
 STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 # of the theme, on every page another one: only its version switcher reads it
 THEME_OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
+# a signature with a line for each parameter is a list that HTML does not allow where it stands
+SIGNATURE = re.compile(r'(?<=<dt class="sig ).*?(?=</dt>)', re.DOTALL)
+LINES = {
+    "<dl>": '<span class="hs-lines">',
+    "<dd>": "<span>",
+    "</dd>": "</span>",
+    "</dl>": "</span>",
+}
 # Sphinx compiles the rule of plurals of each language but English; Chinese has none
 PLURALS = re.compile(r'new Function\(\s*"n",\s*`return \(\$\{catalog\.plural_expr\}\)`,?\s*\)')
 ICON_FONT = re.compile(r"@font-face\s*\{[^{}]*fontawesome[^{}]*\}")
@@ -79,7 +87,7 @@ def publish(site: Path) -> list[str]:
         if "_static" not in page.parts
     }
     for page, text in pages.items():
-        pages[page] = THEME_OPTION.sub("", text)
+        pages[page] = SIGNATURE.sub(_as_lines, THEME_OPTION.sub("", text))
     _share(site, pages)
     _load_later(pages)
     _drop_unused_rules(site, pages)
@@ -170,6 +178,11 @@ def _share(site: Path, pages: dict[Path, str]) -> None:
 
     for page, text in pages.items():
         pages[page] = ADDRESS.sub(shared_address, text)
+
+
+def _as_lines(signature: re.Match[str]) -> str:
+    opened = signature[0].replace("<dl>", '<span class="hs-lines">').replace("<dd>", "<span>")
+    return re.sub("</d[ld]>", "</span>", opened)
 
 
 def _load_later(pages: dict[Path, str]) -> None:

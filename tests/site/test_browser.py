@@ -673,7 +673,7 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
 def test_a_long_signature_has_a_line_for_each_parameter(open_page, width):
     page = open_page(url("en", "api/update.html"), width)
     signature = page.locator("[id='haiku_state.TrainState']")
-    names = signature.locator("dd em > .n:first-child").all_text_contents()
+    names = signature.locator(".hs-lines em > .n:first-child").all_text_contents()
     assert names == ["params", "state", "opt_state", "rng", "step"]
 
 

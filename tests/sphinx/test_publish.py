@@ -21,6 +21,7 @@ PAGE = """<!DOCTYPE html>
 <script type="application/json">{{"data": 1}}</script>
 <img alt="" src="{up}dot.svg">
 <td class="old" style="width: 10%">x</td><p style="width: 10%; color: red">style="kept"</p>
+<dl><dt class="sig x">f(<dl><dd>a,</dd><dd>b</dd></dl>)</dt><dd>It does.</dd></dl>
 <style>p {{ margin: 0 }}</style>
 </body></html>
 """
@@ -123,6 +124,12 @@ def test_scripts_come_after_the_first_paint_and_figures_when_they_come_near(site
     later = re.findall(r'<script[^>]*\sdata-src="([^"]*)"', page)
     assert later == ["_static/own.js?v=1", "../_static/both.js", "_static/loader.js"]
     assert '<img width="40" height="30" loading="lazy" alt="" src="dot.svg">' in page
+
+
+def test_the_lines_of_a_signature_are_no_list_in_a_list(site):
+    page = (site / "en/index.html").read_text()
+    signature = 'f(<span class="hs-lines"><span>a,</span><span>b</span></span>)'
+    assert f'<dl><dt class="sig x">{signature}</dt><dd>It does.</dd></dl>' in page
 
 
 def test_an_inline_style_becomes_a_class(site):
