@@ -42,6 +42,8 @@ requestAnimationFrame(() => setTimeout(() => {
     later.after(script);
   }
 }));
+// the theme looks at each resize for what has to scroll, and a font changes that too
+document.fonts.onloadingdone = () => dispatchEvent(new Event("resize"));
 </script>
 """
 IMAGE = re.compile(r'<img(?=[^>]*\ssrc="([^":]+)")(?![^>]*\s(?:width|loading)=)')

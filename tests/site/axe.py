@@ -35,6 +35,10 @@ def main() -> int:
             tab = context.new_page()
             for page in pages:
                 tab.goto((SITE / language / page).as_uri())
+                # scripts come after the page
+                tab.wait_for_selector(
+                    "script[data-src]", state="detached"
+                )  # they come after the page
                 tab.evaluate(script)
                 result = tab.evaluate("axe.run({resultTypes: ['violations']})")
                 clean += not result["violations"]
