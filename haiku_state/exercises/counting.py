@@ -1,4 +1,4 @@
-"""How often a function runs, by whatever name it is called."""
+"""How often a function runs, by whatever name it is called, and whether as one program."""
 
 import contextlib
 import inspect
@@ -6,6 +6,14 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
+
+import jax
+
+
+def is_one_program(function: Callable[..., Any], *arguments: Any) -> bool:
+    """Whether a call is one compiled program, and no operation runs beside it."""
+    equations = jax.make_jaxpr(lambda *given: function(*given))(*arguments).jaxpr.eqns
+    return [one.primitive.name for one in equations] in (["pjit"], ["jit"])
 
 
 @contextlib.contextmanager

@@ -104,6 +104,15 @@ DTYPE = Idea(
     "update/jitted_update#python-numbers-and-weak-types",
 )
 
+KEY_DATA = Idea(
+    "key data",
+    _(
+        "A file holds numbers, and a random key is not a number: `jax.random.key_data` returns its "
+        "numbers, and `jax.random.wrap_key_data` makes them a key again."
+    ),
+    "haiku/randomness#same-key-same-mask",
+)
+
 # of Haiku's modules
 NOT_STATE = Idea(
     "not in the state",

@@ -1,5 +1,6 @@
 """The checker: it compares what a learner's process saw with what it computes itself."""
 
+import builtins
 import contextlib
 import inspect
 import itertools
@@ -193,7 +194,9 @@ def _of_error(error: dict[str, Any], known: Sequence[Mistake] = ()) -> Failure:
     kind, text = error["kind"], error["text"]
     first = text.strip().splitlines()[0] if text.strip() else ""
     problem = f"{kind}: {first}" if first else kind
-    idea = next((one.idea for one in known if one.error and one.error in f"{kind}: {text}"), None)
+    found = [one for one in known if one.error and one.error in f"{kind}: {text}"]
+    idea = found[0].idea if found else None
+    recognized = not (found and hasattr(builtins, found[0].error))  # a class says too little
     if kind in ("SystemExit", "KeyboardInterrupt"):
         problem = translated(EXITS).format(kind=kind)
     elif match := re.fullmatch(r"module 'answer' has no attribute '(\w+)'", first):
@@ -202,7 +205,7 @@ def _of_error(error: dict[str, Any], known: Sequence[Mistake] = ()) -> Failure:
         problem = translated(ASKS)
     elif kind == "MemoryError":
         problem = translated(MEMORY).format(size=GIBIBYTES)
-    return Failure(problem, idea, line=error["line"])
+    return Failure(problem, idea, recognized, line=error["line"])
 
 
 def _of_check(
@@ -212,7 +215,7 @@ def _of_check(
     for failure in _failures(check, inputs, expected, seen):
         shown = _shown_inputs(check, inputs)
         if exercise.kind in ("predict", "quiz"):
-            return replace(failure, expected=())
+            return replace(failure, expected=(), recognized=True)
         return replace(failure, inputs=shown) if failure.got else failure
     return None
 
@@ -221,14 +224,17 @@ def _failures(check: Check, inputs: Any, expected: Tree, seen: dict[str, Any]) -
     eager = seen["eager"]
     if "error" in eager:
         failure = _of_error(eager["error"], check.mistakes)
-        default = None if eager["error"]["kind"] in SLIPS else check.idea
-        yield replace(failure, idea=failure.idea or _of_jax(eager["error"]) or default)
+        if not failure.idea and eager["error"]["kind"] not in SLIPS:
+            known = _of_jax(eager["error"])
+            failure = replace(failure, idea=known or check.idea, recognized=bool(known))
+        yield failure
         return
     got = decoded(eager["tree"])
     differences = _differences(expected, got, check.tolerance)
     if differences:
-        idea = _mistaken(check, inputs, got) or check.idea
-        yield _different(translated(WRONG), idea, differences)
+        known = _mistaken(check, inputs, got)
+        failure = _different(translated(WRONG), known or check.idea, differences)
+        yield replace(failure, recognized=bool(known))
     for finding in seen.get("pure", {}).get("findings", ()):
         kind, name = finding["kind"], finding["name"]
         problem = translated(FOUND).format(kind=translated(kind), name=name)
@@ -254,7 +260,8 @@ def _failures(check: Check, inputs: Any, expected: Tree, seen: dict[str, Any]) -
         if differences := _differences(against, tree, allowed):
             yield _different(translated(PROBLEMS[name]), IDEAS[name], differences)
     if check.types and (wrong := _types(expected, got)):
-        yield _different(translated(TYPES), ideas.DTYPE, wrong)
+        lost_key = any("key<" in one and "key<" not in other for one, other in wrong)
+        yield _different(translated(TYPES), ideas.KEY_DATA if lost_key else ideas.DTYPE, wrong)
 
 
 def _as_jax(tree: Tree) -> Tree:

@@ -20,6 +20,7 @@ FACTS = {
     "line": _("{file}, line {line}: {code}"),
 }
 IDEA = _("The idea:")
+COMMON = _("Often the cause is this:")
 LESSON = _("Lesson: {address}")
 PRINTED = _("Your code printed:")
 NOTE = _("Your code also {what}.")
@@ -32,6 +33,7 @@ class Failure:
     Args:
       problem: what is wrong, in one sentence, in the reader's language.
       idea: what the answer lacks; None where no idea of the course is behind it.
+      recognized: whether the answer was seen to lack it; else most answers that fail so do.
       inputs: the hidden inputs of that call.
       expected: what should have come out.
       got: what came out.
@@ -41,6 +43,7 @@ class Failure:
 
     problem: str
     idea: Idea | None = None
+    recognized: bool = True
     inputs: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     got: tuple[str, ...] = ()
@@ -110,7 +113,8 @@ class Result:
                 lines.append(f"    {translated(FACTS[name])}")
                 lines += [f"      {value}" for value in values]
         if failure.idea:
-            lines += ["", translated(IDEA), _wrapped(translated(failure.idea.text), "  ")]
+            heading = IDEA if failure.recognized else COMMON
+            lines += ["", translated(heading), _wrapped(translated(failure.idea.text), "  ")]
             lesson = failure.idea.lesson or self.exercise.lesson
             lines += [_line(LESSON, address=address(lesson))]
         return lines

@@ -36,9 +36,7 @@ def main() -> int:
             for page in pages:
                 tab.goto((SITE / language / page).as_uri())
                 # scripts come after the page
-                tab.wait_for_selector(
-                    "script[data-src]", state="detached"
-                )  # they come after the page
+                tab.wait_for_selector("script[data-src]", state="detached")
                 tab.evaluate(script)
                 result = tab.evaluate("axe.run({resultTypes: ['violations']})")
                 clean += not result["violations"]

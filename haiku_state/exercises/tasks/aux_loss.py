@@ -122,7 +122,7 @@ def _runs(answer, params, batch, learning_rate):
     longer = {name: jnp.concatenate([leaf, leaf]) for name, leaf in batch.items()}
     with counted_runs(answer.loss_fn) as runs:
         answer.update(params, longer, learning_rate)
-    return {"runs": len(runs)}
+    return {"runs": len(runs), "results of `loss_fn`": len(answer.loss_fn(params, batch))}
 
 
 def _has_tracers(got, *_inputs):
@@ -189,7 +189,7 @@ EXERCISE = Exercise(
             _("`loss_fn` runs once"),
             inputs=_draw,
             play=_runs,
-            expected=lambda params, batch, learning_rate: {"runs": 1},
+            expected=lambda params, batch, learning_rate: {"runs": 1, "results of `loss_fn`": 2},
             idea=TWICE,
             draws=1,
         ),

@@ -166,14 +166,6 @@ ONLY_IN_MEMORY = Idea(
     ),
     "update/checkpoints#kill-it",
 )
-KEY_DATA = Idea(
-    "key data",
-    _(
-        "A file holds numbers, and a random key is not a number: `jax.random.key_data` returns its "
-        "numbers, and `jax.random.wrap_key_data` makes them a key again."
-    ),
-    "haiku/randomness#same-key-same-mask",
-)
 STEPS = 5
 
 
@@ -267,8 +259,9 @@ def _layout(answer, vectors, seed, step, batches):
     train_state, batch = answer.place(mesh, begin, _first(batches))
     facts = {
         "x": _part(batch["x"]),
+        "y": _part(batch["y"]),
         "params": _part(train_state.params),
-        "devices": np.array([len(leaf.devices()) for leaf in (batch["x"], train_state.params)]),
+        "devices": np.array([len(leaf.devices()) for leaf in (*batch.values(), *train_state[:3])]),
     }
     after, metrics = jax.jit(answer.update)(train_state, batch)
     return {"placed": facts, "copies": _part(after.params), "step": _all_fields((after, metrics))}
@@ -279,7 +272,8 @@ def _part(leaf):
 
 
 def _laid_out(vectors, seed, step, batches):
-    placed = {"x": np.array([2, 3]), "params": np.array([3]), "devices": np.array([4, 4])}
+    placed = {"x": np.array([2, 3]), "y": np.array([2]), "params": np.array([3])}
+    placed["devices"] = np.full(5, 4)
     return {"placed": placed, "copies": np.array([3]), "step": _one(vectors, seed, step, batches)}
 
 
@@ -434,7 +428,10 @@ EXERCISE = Exercise(
             play=_there_and_back,
             expected=lambda vectors, seed, step, batches: _fields(_begin(vectors, seed, step)),
             idea=ROUND_TRIP,
-            mistakes=(Mistake(KEY_DATA, error="key"), Mistake(KEY_DATA, error="pickle")),
+            mistakes=(
+                Mistake(ideas.KEY_DATA, error="key"),
+                Mistake(ideas.KEY_DATA, error="pickle"),
+            ),
             draws=1,
             types=True,
             tolerance=0.0,

@@ -87,6 +87,10 @@ IN_PLACE = Idea(
     "state/stateful_computations#state-in-state-out",
 )
 
+METHOD = Idea(
+    "method",
+    _("A step changes the angle and the speed. The new swing has the method of the old one."),
+)
 SAME_STEP = Idea(
     "same step",
     _(
@@ -149,14 +153,19 @@ def _compiled(answer, angle, speed, seconds):
     for factor in (1, 2, 3):
         swing = fast(answer.Swing(factor * angle, speed, "euler"))
     by_data = len(traces)
-    fast(answer.Swing(angle, speed, "leapfrog"))
+    after = fast(answer.Swing(angle, speed, "leapfrog"))
     many = jax.vmap(counted)(answer.Swing(jnp.stack([angle, speed]), jnp.ones(2), "euler"))
     return {
         "angle": swing.angle,
         "traces for three angles": by_data,
         "traces for two methods": len(traces) - (many is not None),
+        "keeps its method": after.method == "leapfrog",
         "angles of two swings": many.angle,
     }
+
+
+def _other_method(leaves, *_inputs):
+    return not leaves["['keeps its method']"]
 
 
 def _compiled_expected(angle, speed, seconds):
@@ -164,6 +173,7 @@ def _compiled_expected(angle, speed, seconds):
         "angle": 3 * angle + seconds * speed,
         "traces for three angles": 1,
         "traces for two methods": 2,
+        "keeps its method": True,
         "angles of two swings": np.stack([angle, speed]) + seconds,
     }
 
@@ -237,6 +247,9 @@ EXERCISE = Exercise(
             play=_compiled,
             expected=_compiled_expected,
             idea=DATA,
+            mistakes=(
+                Mistake(METHOD, when=lambda leaves, *_i: not leaves["['keeps its method']"]),
+            ),
             draws=1,
         ),
     ),

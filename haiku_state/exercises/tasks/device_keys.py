@@ -31,8 +31,16 @@ STEPS = 2
 SAME_NOISE = Idea(
     "same key",
     _(
-        "All devices have drawn the same noise: they run the same program with the same key. "
+        "Devices have drawn the same noise: they run the same program with the same key. "
         "A device can draw numbers of its own only if something in its key is its own."
+    ),
+    "update/pmapped_update#one-key-per-device",
+)
+OF_DATA = Idea(
+    "noise of the data",
+    _(
+        "For another `x`, the noise is another. Which noise is drawn is said by the key and by the "
+        "number of the device, and by nothing else."
     ),
     "update/pmapped_update#one-key-per-device",
 )
@@ -82,6 +90,7 @@ def _play(answer, seed, x):
     traced_again = _mapped(answer)
     again, _keys = _run(traced_again, seed, x)
     other, _keys = _run(traced_again, seed + 1, x)
+    elsewhere, _keys = _run(traced_again, seed, x + 1)
     of_next_key = jax.random.normal(jax.random.wrap_key_data(keys[0, 0]), (SIZE,))
     # sorted, so that a permutation is not another noise; adding and subtracting x rounds
     rounded = np.sort(noise.round(3))
@@ -93,6 +102,7 @@ def _play(answer, seed, x):
         "different next keys": len(np.unique(keys[-1], axis=0)),
         "next key is new": bool((abs(noise[0] - of_next_key).max(axis=1) > 1e-3).all()),
         "repeatable": bool((noise == again).all()),
+        "same for another x": bool(abs(noise - elsewhere).max() < 1e-3),
         "depends on the key": bool((noise != other).any()),
         "standard normal": bool(
             (abs(noise.std(axis=2) - 1) < 0.25).all()
@@ -111,6 +121,7 @@ def _expected(seed, x):
         "different next keys": 1,
         "next key is new": True,
         "repeatable": True,
+        "same for another x": True,
         "depends on the key": True,
         "standard normal": True,
         "independent": True,
@@ -152,6 +163,7 @@ EXERCISE = Exercise(
                 Mistake(ideas.NOT_REPEATABLE, when=_is("repeatable", False)),
                 Mistake(ideas.FROZEN_VALUE, when=_is("depends on the key", False)),
                 Mistake(SAME_NOISE, when=_is("different on the devices", *range(DEVICES))),
+                Mistake(OF_DATA, when=_is("same for another x", False)),
                 Mistake(DRIFTED, when=_is("different next keys", *range(2, DEVICES + 1))),
                 Mistake(STALE_KEY, when=_is("different in the steps", 1)),
                 Mistake(ideas.KEY_REUSED, when=_is("next key is new", False)),

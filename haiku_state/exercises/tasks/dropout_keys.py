@@ -38,6 +38,9 @@ def run(params, rng, xs):
 
 
 # The exercise
+import inspect
+from unittest import mock
+
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
@@ -51,8 +54,8 @@ SAME_MASK = Idea(
 NOT_CARRIED = Idea(
     "key not carried",
     _(
-        "The second run draws the masks of the first one again. The key that a run returns has to "
-        "be one that no step has used yet."
+        "The key that a run returns has to be one that no step has used yet: the next run goes on "
+        "from it."
     ),
     "haiku/randomness#a-key-for-every-step",
 )
@@ -81,9 +84,10 @@ def _draw(rng):
 
 def _masks(answer, seed, xs):
     params, rng = answer.start(jax.random.key(seed), xs[0])
-    new_key = (jax.random.key_data(rng) != jax.random.key_data(jax.random.key(seed))).any()
-    first, rng = answer.run(params, rng, [xs[i] for i in range(STEPS)])
-    second, rng = answer.run(params, rng, [xs[i] for i in range(STEPS)])
+    new_key = _differ(rng, jax.random.key(seed))
+    with mock.patch.object(answer, "model", _noted(answer.model, used := [])):
+        first, rng = answer.run(params, rng, [xs[i] for i in range(STEPS)])
+        second, rng = answer.run(params, rng, [xs[i] for i in range(STEPS)])
     whole = xs @ params["layer"]["w"] + params["layer"]["b"]
     dropped = jnp.concatenate([first, second]) == 0
     different = (dropped[:, None] != dropped).any(axis=-1)
@@ -92,9 +96,25 @@ def _masks(answer, seed, xs):
         "key of start is new": new_key,
         "different in a run": different[:STEPS, :STEPS].sum(),
         "different runs": different[:STEPS, STEPS:].all(),
+        "key of run is unused": jnp.all(jnp.stack([_differ(rng, key) for key in used])),
         "half are dropped": (dropped.mean() > 0.2) & (dropped.mean() < 0.8),
         "largest error": jnp.round(abs(kept_right).max(), 3),
     }
+
+
+def _differ(key, other):
+    return (jax.random.key_data(key) != jax.random.key_data(other)).any()
+
+
+def _noted(model, keys):
+    """Return the model, with an `apply` that notes the keys that it is given."""
+
+    def apply(*arguments, **keywords):
+        given = inspect.signature(model.apply).bind(*arguments, **keywords).arguments
+        keys.append(given["rng"])
+        return model.apply(*arguments, **keywords)
+
+    return model._replace(apply=apply)
 
 
 def _expected(seed, xs):
@@ -102,6 +122,7 @@ def _expected(seed, xs):
         "key of start is new": True,
         "different in a run": np.int32(STEPS * (STEPS - 1)),
         "different runs": True,
+        "key of run is unused": True,
         "half are dropped": True,
         "largest error": 0.0,
     }
@@ -158,6 +179,7 @@ EXERCISE = Exercise(
             mistakes=(
                 Mistake(SAME_MASK, when=lambda got, *_: got["['different in a run']"] == 0),
                 Mistake(NOT_CARRIED, when=lambda got, *_: not got["['different runs']"]),
+                Mistake(NOT_CARRIED, when=lambda got, *_: not got["['key of run is unused']"]),
                 Mistake(INIT_KEY, when=lambda got, *_: not got["['key of start is new']"]),
             ),
             properties=("keys",),

@@ -48,6 +48,8 @@ def to_haiku(params, state):
 
 
 # The exercise
+from collections.abc import Mapping
+
 import jax
 import numpy as np
 
@@ -168,9 +170,20 @@ def _moved(answer, params, state, signal):
     return jnp.stack([*outputs, last]), jax.tree.map(jnp.asarray, dict(haiku_state))
 
 
-def _back(answer, params, state, signal):
-    given = {"peak_meter": params}, {"peak_meter": state}
-    return answer.to_haiku(*answer.from_haiku(*given))
+def _trees(rng):
+    params, state, _signal = _draw(rng)
+    return {"peak_meter": params}, {"peak_meter": state}
+
+
+def _back(answer, params, state):
+    return jax.tree.map(jnp.asarray, _plain(answer.to_haiku(*answer.from_haiku(params, state))))
+
+
+def _plain(tree):
+    """Return a tree with dicts in the place of other mappings, as Haiku returns some."""
+    if isinstance(tree, Mapping):
+        return {name: _plain(branch) for name, branch in tree.items()}
+    return tuple(map(_plain, tree)) if isinstance(tree, tuple) else tree
 
 
 EXERCISE = Exercise(
@@ -227,9 +240,9 @@ EXERCISE = Exercise(
         ),
         Check(
             _("`to_haiku` gives back what `from_haiku` was given"),
-            inputs=_draw,
+            inputs=_trees,
             play=_back,
-            expected=lambda params, state, signal: ({"peak_meter": params}, {"peak_meter": state}),
+            expected=lambda params, state: (params, state),
             idea=BACK,
             mistakes=(Mistake(NAMES, error="KeyError"),),
             properties=("again", "arguments"),

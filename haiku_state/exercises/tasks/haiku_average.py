@@ -33,7 +33,7 @@ import numpy as np
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 from haiku_state.exercises.ideas import INITIAL, NAME, NOT_STATE, NOT_WRITTEN, WEIGHTS
-from haiku_state.exercises.tasks.haiku_counter import has_state
+from haiku_state.exercises.tasks.haiku_counter import has_state, in_params
 
 START = Idea(
     "start at zero",
@@ -181,6 +181,7 @@ EXERCISE = Exercise(
             mistakes=(
                 Mistake(INITIAL, error="perhaps set an init function"),
                 Mistake(INITIAL, when=_is_there),
+                Mistake(NOT_STATE, when=in_params),
                 Mistake(NAME, when=has_state),
             ),
             types=True,

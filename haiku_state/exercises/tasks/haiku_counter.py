@@ -54,6 +54,11 @@ def has_state(got, *_inputs):
     return any(path.startswith("[1]") for path in got)
 
 
+def in_params(got, *_inputs):
+    """Return whether `init` has returned any params, where the module has none."""
+    return any(path.startswith("[0]") for path in got)
+
+
 def _draw(rng):
     return np.int32(rng.integers(10, 99)), rng.integers(1, 9, 3).astype(np.int32)
 
@@ -86,11 +91,12 @@ def _reset(answer, count, people):
         return lambda number: door(number), (lambda number: door(number), lambda: door.reset())
 
     enter, reset = hk.multi_transform_with_state(functions).apply
+    _, empty = hk.transform_with_state(lambda: answer.Door().reset()).init(None)
     state = {"door": {"count": count}}
     _, state = enter({}, state, None, people[0])
     before, state = reset({}, state, None)
     after, new_state = enter({}, state, None, people[1])
-    return before, state, after, new_state
+    return empty, before, state, after, new_state
 
 
 EXERCISE = Exercise(
@@ -125,6 +131,7 @@ EXERCISE = Exercise(
             mistakes=(
                 Mistake(INITIAL, error="perhaps set an init function"),
                 Mistake(INITIAL, when=lambda got, people: [*got] == ["[1]['door']['count']"]),
+                Mistake(NOT_STATE, when=in_params),
                 Mistake(NAME, when=has_state),
             ),
             types=True,
@@ -160,6 +167,7 @@ EXERCISE = Exercise(
             inputs=_draw,
             play=_reset,
             expected=lambda count, people: (
+                _state(0),
                 np.int32(count + people[0]),
                 _state(0),
                 people[1],
@@ -169,8 +177,12 @@ EXERCISE = Exercise(
             mistakes=(
                 Mistake(
                     BEFORE,
-                    like=lambda count, people: (0, _state(0), people[1], _state(people[1])),
+                    like=lambda count, people: (
+                        *(_state(0), 0, _state(0)),
+                        *(people[1], _state(people[1])),
+                    ),
                 ),
+                Mistake(INITIAL, error="perhaps set an init function"),
             ),
             properties=("again", "arguments", "pure", "jit"),
             types=True,

@@ -151,7 +151,8 @@ def _play(answer, params, batch):
 
 
 def _replicas_differ(result, *inputs):
-    return bool(np.ptp(result["[0]['w']"], axis=0).max() > 1e-5)
+    leaves = (result[f"[0]['{name}']"] for name in ("w", "b"))
+    return any(np.ptp(leaf, axis=0).max() > 1e-5 for leaf in leaves)
 
 
 EXERCISE = Exercise(

@@ -34,7 +34,7 @@ def descend(x, learning_rate, weight_decay, steps):
 import numpy as np
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.exercises.counting import counted_runs
+from haiku_state.exercises.counting import counted_runs, is_one_program
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
 FROZEN = Idea(
@@ -63,7 +63,7 @@ NEEDED = Idea(
 )
 NOT_COMPILED = Idea(
     "not compiled",
-    _("`descend` is to be compiled itself, and not only by whoever calls it."),
+    _("A call of `descend` runs op by op, or in more than one program."),
     "state/practice#what-should-be-static-then",
 )
 KINDS = Idea(
@@ -109,8 +109,9 @@ def _play(answer, x, rates, decays):
 
 
 def _traces(answer, x, rates, decays):
+    given = x, float(rates[0]), float(decays[0])
     with counted_runs(answer.loss_fn) as runs:
-        answer.descend(x, float(rates[0]), float(decays[0]), 2)
+        answer.descend(*given, 2)
         first = len(runs)
         for call in range(1, CALLS):
             answer.descend(x, float(rates[call]), float(decays[call]), 2)
@@ -118,7 +119,7 @@ def _traces(answer, x, rates, decays):
     if not again:  # an array cannot be static, whatever function gives the slope
         answer.descend(x, rates[0], decays[0], 2)
     return {
-        "compiled": hasattr(answer.descend, "lower"),
+        "compiled": is_one_program(lambda *given: answer.descend(*given, 2), *given),
         "traced again for other values": again,
     }
 
@@ -156,7 +157,7 @@ EXERCISE = Exercise(
                 Mistake(FROZEN, error="too many positional arguments"),
                 Mistake(FROZEN, error="descend() got"),
                 Mistake(FROZEN, when=_is_frozen),
-                Mistake(NEEDED, error="interpreted as an integer"),
+                Mistake(NEEDED, error="Tracer' object cannot be interpreted as an integer"),
                 Mistake(NEEDED, error="TracerIntegerConversionError"),
             ),
             properties=("again",),

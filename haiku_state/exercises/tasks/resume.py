@@ -97,14 +97,6 @@ ROUND_TRIP = Idea(
     _("What `load` returns must be what `save` was given, in every field of the train state."),
     "update/checkpoints#one-save-one-restore",
 )
-KEY_DATA = Idea(
-    "key data",
-    _(
-        "A file holds numbers, and a random key is not a number: `jax.random.key_data` returns its "
-        "numbers, and `jax.random.wrap_key_data` makes them a key again."
-    ),
-    "haiku/randomness#same-key-same-mask",
-)
 
 
 def _draw(rng):
@@ -202,8 +194,8 @@ EXERCISE = Exercise(
                 Mistake(RANDOM_KEY, when=_zero("['rng']")),
                 Mistake(STATE, when=_zero("['state']")),
                 Mistake(STEP, when=_zero("['step']")),
-                Mistake(KEY_DATA, error="key"),
-                Mistake(KEY_DATA, error="pickle"),
+                Mistake(ideas.KEY_DATA, error="key"),
+                Mistake(ideas.KEY_DATA, error="pickle"),
             ),
             draws=1,
             types=True,

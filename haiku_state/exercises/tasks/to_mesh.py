@@ -56,6 +56,7 @@ import numpy as np
 
 import haiku_state as hs
 from haiku_state.errors.language import deferred as _
+from haiku_state.exercises.counting import is_one_program
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
 DEVICE_AXIS = Idea(
@@ -174,13 +175,13 @@ def _after(params, state, seed, batch, factor=1.0, folded=False):
 def _result_layout(answer, params, state, seed, batch):
     params, state, batch = _placed(answer, params, state, seed, batch)
     rng = jax.random.key(seed)
-    jaxpr = jax.make_jaxpr(lambda *given: answer.step(*given))(params, state, rng, batch).jaxpr
-    program = str(jaxpr)
+    given = params, state, rng, batch
+    program = str(jax.make_jaxpr(lambda *given: answer.step(*given))(*given))
     names = ("psum", "all_gather", "axis_index", "shard_map", "pmap")
-    params, state = answer.step(params, state, rng, batch)
+    params, state = answer.step(*given)
     return {
         "collectives": sum(program.count(name) for name in names),
-        "compiled": all(one.primitive.name != "dot_general" for one in jaxpr.eqns),
+        "compiled": is_one_program(answer.step, *given),
         "copies": np.array([len(params["w"].devices()), len(state.devices())]),
         "parts": np.array([*_part(params["w"]), *_part(state)]),
     }

@@ -122,3 +122,22 @@ def make_network(axis_name=None):
         return x
 
     return hk.transform_with_state(network)
+
+# wrong: other name
+import functools
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+import haiku_state as hs
+
+
+def make_network(axis_name=None):
+    def network(x, is_training):
+        for size in (10, 9):
+            norm = hs.BatchNorm(True, True, 0.9, cross_replica_axis="axis_name")
+            x = jax.nn.relu(norm(hk.Linear(size)(x), is_training))
+        return x
+
+    return hk.transform_with_state(network)

@@ -634,3 +634,157 @@ def load(path):
     parts["rng"] = jax.random.wrap_key_data(parts["rng"])
     zeros = jnp.zeros(3)
     return hs.TrainState(state=zeros, opt_state=zeros, **parts)
+
+# wrong: layout
+import os
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import haiku_state as hs
+
+
+def start(rng):
+    rng, init_rng = jax.random.split(rng)
+    w, zeros = jax.random.normal(init_rng, (3,)), jnp.zeros(3)
+    return hs.TrainState(w, zeros, zeros, rng, jnp.int32(0))
+
+
+def update(train_state, batch):
+    w, state, opt_state, rng, step = train_state
+    rng, noise_rng = jax.random.split(rng)
+    x = batch["x"] + 0.1 * jax.random.normal(noise_rng, batch["x"].shape)
+    mean = jnp.mean(x, axis=0)
+
+    def loss_fn(w):
+        return jnp.mean(jnp.square((x - mean) @ w - batch["y"]))
+
+    loss, grads = jax.value_and_grad(loss_fn)(w)
+    opt_state = 0.9 * opt_state + grads
+    w = w - opt_state / (10 + step)
+    state = 0.9 * state + 0.1 * mean
+    return hs.TrainState(w, state, opt_state, rng, step + 1), {"loss": loss}
+
+
+def place(mesh, train_state, batch):
+    train_state = jax.device_put(train_state, NamedSharding(mesh, P()))
+    x = jax.device_put(batch["x"], NamedSharding(mesh, P("data")))
+    return train_state, {"x": x, "y": jax.device_put(batch["y"], NamedSharding(mesh, P()))}
+
+
+def save(path, train_state):
+    rng = jax.random.key_data(train_state.rng)
+    np.savez(path, **train_state._replace(rng=rng)._asdict())
+
+
+def load(path):
+    with np.load(path) as file:
+        parts = {name: jnp.asarray(file[name]) for name in file.files}
+    parts["rng"] = jax.random.wrap_key_data(parts["rng"])
+    return hs.TrainState(**parts)
+
+# wrong: layout
+import os
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import haiku_state as hs
+
+
+def start(rng):
+    rng, init_rng = jax.random.split(rng)
+    w, zeros = jax.random.normal(init_rng, (3,)), jnp.zeros(3)
+    return hs.TrainState(w, zeros, zeros, rng, jnp.int32(0))
+
+
+def update(train_state, batch):
+    w, state, opt_state, rng, step = train_state
+    rng, noise_rng = jax.random.split(rng)
+    x = batch["x"] + 0.1 * jax.random.normal(noise_rng, batch["x"].shape)
+    mean = jnp.mean(x, axis=0)
+
+    def loss_fn(w):
+        return jnp.mean(jnp.square((x - mean) @ w - batch["y"]))
+
+    loss, grads = jax.value_and_grad(loss_fn)(w)
+    opt_state = 0.9 * opt_state + grads
+    w = w - opt_state / (10 + step)
+    state = 0.9 * state + 0.1 * mean
+    return hs.TrainState(w, state, opt_state, rng, step + 1), {"loss": loss}
+
+
+def place(mesh, train_state, batch):
+    params = jax.device_put(train_state.params, NamedSharding(mesh, P()))
+    train_state = train_state._replace(params=params)
+    return train_state, jax.device_put(batch, NamedSharding(mesh, P("data")))
+
+
+def save(path, train_state):
+    rng = jax.random.key_data(train_state.rng)
+    np.savez(path, **train_state._replace(rng=rng)._asdict())
+
+
+def load(path):
+    with np.load(path) as file:
+        parts = {name: jnp.asarray(file[name]) for name in file.files}
+    parts["rng"] = jax.random.wrap_key_data(parts["rng"])
+    return hs.TrainState(**parts)
+
+# wrong: key data
+import os
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import haiku_state as hs
+
+
+def start(rng):
+    rng, init_rng = jax.random.split(rng)
+    w, zeros = jax.random.normal(init_rng, (3,)), jnp.zeros(3)
+    return hs.TrainState(w, zeros, zeros, rng, jnp.int32(0))
+
+
+def update(train_state, batch):
+    w, state, opt_state, rng, step = train_state
+    rng, noise_rng = jax.random.split(rng)
+    x = batch["x"] + 0.1 * jax.random.normal(noise_rng, batch["x"].shape)
+    mean = jnp.mean(x, axis=0)
+
+    def loss_fn(w):
+        return jnp.mean(jnp.square((x - mean) @ w - batch["y"]))
+
+    loss, grads = jax.value_and_grad(loss_fn)(w)
+    opt_state = 0.9 * opt_state + grads
+    w = w - opt_state / (10 + step)
+    state = 0.9 * state + 0.1 * mean
+    return hs.TrainState(w, state, opt_state, rng, step + 1), {"loss": loss}
+
+
+def place(mesh, train_state, batch):
+    train_state = jax.device_put(train_state, NamedSharding(mesh, P()))
+    return train_state, jax.device_put(batch, NamedSharding(mesh, P("data")))
+
+
+def save(path, train_state):
+    rng = jax.random.key_data(train_state.rng)
+    np.savez(path, **train_state._replace(rng=rng)._asdict())
+
+
+def load(path):
+    with np.load(path) as file:
+        parts = {name: jnp.asarray(file[name]) for name in file.files}
+    return hs.TrainState(**parts)

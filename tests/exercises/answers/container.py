@@ -198,3 +198,26 @@ def step(swing, seconds):
     angle = swing.angle + seconds * swing.speed
     pull = swing.angle
     return Swing(angle, swing.speed - seconds * pull, swing.method)
+
+# wrong: method
+import copy
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+
+
+@dataclass
+class Swing:
+    angle: jax.Array
+    speed: jax.Array
+    method: str
+
+
+jax.tree_util.register_dataclass(Swing, data_fields=["angle", "speed"], meta_fields=["method"])
+
+
+def step(swing, seconds):
+    angle = swing.angle + seconds * swing.speed
+    used = swing.angle if swing.method == "euler" else angle
+    return Swing(angle, swing.speed - seconds * used, "euler")

@@ -98,3 +98,13 @@ def add_noise(rng, x):
     rng, noise_rng = jax.random.split(rng)
     noise = jax.random.normal(noise_rng, x.shape)
     return x + jnp.roll(noise, jax.lax.axis_index("devices")), rng
+
+# wrong: noise of the data
+import jax
+import jax.numpy as jnp
+
+
+def add_noise(rng, x):
+    rng, noise_rng = jax.random.split(rng)
+    mine = jax.random.fold_in(noise_rng, x.sum().astype(jnp.int32))
+    return x + jax.random.normal(mine, x.shape), rng

@@ -221,3 +221,29 @@ def run(params, rng, xs):
         rng, step_rng = jax.random.split(rng)
         outputs.append(model.apply(params, step_rng, x))
     return jnp.stack(outputs), rng
+
+# wrong: key not carried
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+def forward(x):
+    x = hk.Linear(40, name="layer")(x)
+    return hk.dropout(hk.next_rng_key(), 0.5, x)
+
+
+model = hk.transform(forward)
+
+
+def start(rng, x):
+    rng, init_rng = jax.random.split(rng)
+    return model.init(init_rng, x), rng
+
+
+def run(params, rng, xs):
+    outputs = []
+    for i, x in enumerate(xs):
+        step_rng = jax.random.fold_in(rng, i)
+        outputs.append(model.apply(params, step_rng, x))
+    return jnp.stack(outputs), step_rng

@@ -325,3 +325,72 @@ def from_haiku(params, state):
 
 def to_haiku(params, state):
     return {"peak_meter": params}, {"peak_meter": state}
+
+# wrong: changed argument
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+class PeakMeter(hk.Module):
+    def __call__(self, x):
+        gain = hk.get_parameter("gain", [], init=jnp.ones)
+        peak = hk.get_state("peak", [], init=jnp.ones)
+        calls = hk.get_state("calls", [], jnp.int32, init=jnp.zeros)
+        output = gain * x / peak
+        hk.set_state("peak", jnp.maximum(0.9 * peak, jnp.max(jnp.abs(x))))
+        hk.set_state("calls", calls + 1)
+        return output
+
+
+pair = hk.transform_with_state(lambda x: PeakMeter()(x))
+
+
+def apply(params, state, x):
+    output = params["gain"] * x / state["peak"]
+    peak = jnp.maximum(0.9 * state["peak"], jnp.max(jnp.abs(x)))
+    return output, {"peak": peak, "calls": state["calls"] + 1}
+
+
+def from_haiku(params, state):
+    return params.pop("peak_meter"), state.pop("peak_meter")
+
+
+def to_haiku(params, state):
+    return {"peak_meter": params}, {"peak_meter": state}
+
+# right: Haiku's own mapping
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+class PeakMeter(hk.Module):
+    def __call__(self, x):
+        gain = hk.get_parameter("gain", [], init=jnp.ones)
+        peak = hk.get_state("peak", [], init=jnp.ones)
+        calls = hk.get_state("calls", [], jnp.int32, init=jnp.zeros)
+        output = gain * x / peak
+        hk.set_state("peak", jnp.maximum(0.9 * peak, jnp.max(jnp.abs(x))))
+        hk.set_state("calls", calls + 1)
+        return output
+
+
+pair = hk.transform_with_state(lambda x: PeakMeter()(x))
+
+
+@jax.jit
+def apply(params, state, x):
+    loudest = jnp.linalg.norm(x, ord=jnp.inf)
+    output = params["gain"] * x / state["peak"]
+    return output, {"calls": state["calls"] + 1, "peak": jnp.where(loudest > 0.9 * state["peak"], loudest, 0.9 * state["peak"])}
+
+
+def from_haiku(params, state):
+    flat = {name: value for _, name, value in hk.data_structures.traverse(params)}
+    flat_state = {name: value for _, name, value in hk.data_structures.traverse(state)}
+    return flat, flat_state
+
+
+def to_haiku(params, state):
+    return hk.data_structures.to_immutable_dict({"peak_meter": params}), hk.data_structures.to_immutable_dict({"peak_meter": state})

@@ -141,3 +141,23 @@ class SquaredAverage(hk.Module):
         hk.set_state("hidden", hidden)
         hk.set_state("counter", counter)
         return hidden / (1 - self.decay_rate**counter)
+
+# wrong: not in the state
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+class SquaredAverage(hk.Module):
+    def __init__(self, decay_rate, name=None):
+        super().__init__(name=name)
+        self.decay_rate = decay_rate
+
+    def __call__(self, gradient):
+        d = self.decay_rate
+        hidden = hk.get_parameter("hidden", gradient.shape, gradient.dtype, init=jnp.zeros)
+        counter = hk.get_state("counter", (), jnp.int32, init=jnp.zeros) + 1
+        hidden = d * hidden + (1 - d) * gradient**2
+        hk.set_state("hidden", hidden)
+        hk.set_state("counter", counter)
+        return hidden / (1 - d**counter)

@@ -147,3 +147,37 @@ class Door(hk.Module):
         inside = hk.get_state("people", (), jnp.int32, init=jnp.zeros)
         hk.set_state("people", jnp.zeros_like(inside))
         return inside
+
+# wrong: initial value
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+class Door(hk.Module):
+    def __call__(self, people):
+        count = hk.get_state("count", (), jnp.int32, init=jnp.zeros) + people
+        hk.set_state("count", count)
+        return count
+    
+    def reset(self):
+        count = hk.get_state("count")
+        hk.set_state("count", jnp.zeros_like(count))
+        return count
+
+# wrong: not in the state
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+
+class Door(hk.Module):
+    def __call__(self, people):
+        count = hk.get_parameter("count", (), jnp.int32, init=jnp.zeros) + people
+        hk.set_state("count", count)
+        return count
+    
+    def reset(self):
+        count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+        hk.set_state("count", jnp.zeros_like(count))
+        return count

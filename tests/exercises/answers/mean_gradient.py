@@ -219,3 +219,25 @@ def step(params, batch):
     scale = jnp.minimum(1.0, LONGEST / length)
     params = jax.tree.map(lambda p, g: p - 0.1 * scale * g, params, grads)
     return params, loss
+
+# wrong: alone
+import jax
+import jax.numpy as jnp
+import optax
+
+LONGEST = 1.0
+
+
+def loss_fn(params, batch):
+    predictions = batch["inputs"] @ params["w"] + params["b"]
+    return jnp.mean(jnp.square(predictions - batch["targets"]))
+
+
+def step(params, batch):
+    loss, grads = jax.value_and_grad(loss_fn)(params, batch)
+    grads["w"] = jax.lax.pmean(grads["w"], "devices")
+    loss = jax.lax.pmean(loss, "devices")
+    length = jnp.sqrt(jnp.sum(grads["w"] ** 2) + grads["b"] ** 2)
+    scale = jnp.minimum(1.0, LONGEST / length)
+    params = jax.tree.map(lambda p, g: p - 0.1 * scale * g, params, grads)
+    return params, loss

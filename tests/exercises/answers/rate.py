@@ -179,3 +179,24 @@ def descend(x, learning_rate, weight_decay, steps):
         slope = jax.grad(loss_fn)(x) + settings["weight_decay"] * x
         x = x - learning_rate * slope
     return x
+
+# right: a function that calls the compiled one
+import functools
+
+import jax
+
+
+def loss_fn(x):
+    return (x - 3.0) ** 2
+
+
+@functools.partial(jax.jit, static_argnames="steps")
+def _descend(x, learning_rate, weight_decay, steps):
+    for _ in range(steps):
+        slope = jax.grad(loss_fn)(x) + weight_decay * x
+        x = x - learning_rate * slope
+    return x
+
+
+def descend(x, learning_rate, weight_decay, steps):
+    return _descend(x, learning_rate, weight_decay, steps)

@@ -293,3 +293,38 @@ def load(path):
         parts = {name: jnp.asarray(file[name]) for name in file.files}
     parts["rng"] = jax.random.wrap_key_data(parts["rng"])
     return hs.TrainState(**parts)
+
+# wrong: key data
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import haiku_state as hs
+
+
+def start():
+    zeros = jnp.zeros(3)
+    return hs.TrainState(zeros, zeros, zeros, jax.random.key(0), jnp.int32(0))
+
+
+@jax.jit
+def update(train_state, batch):
+    params, state, opt_state, rng, step = train_state
+    rng, noise_rng = jax.random.split(rng)
+    noise = jax.random.normal(noise_rng, batch.shape)
+    mean = jnp.mean(batch + noise, axis=0)
+    opt_state = 0.9 * opt_state + (params - mean)
+    params = params - opt_state / (step + 10)
+    state = 0.9 * state + 0.1 * mean
+    return hs.TrainState(params, state, opt_state, rng, step + 1)
+
+
+def save(path, train_state):
+    arrays = train_state._asdict()
+    arrays["rng"] = jax.random.key_data(train_state.rng)
+    np.savez(path, **arrays)
+
+
+def load(path):
+    with np.load(path) as file:
+        return hs.TrainState(**{name: jnp.asarray(file[name]) for name in file.files})

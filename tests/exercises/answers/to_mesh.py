@@ -258,3 +258,31 @@ def step(params, state, rng, batch):
 def place(mesh, params, state, batch):
     copies, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
     return jax.device_put((params, state, batch), (copies, copies, rows))
+
+# wrong: compiled step
+import functools
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import haiku_state as hs
+
+
+@jax.jit
+def loss_fn(params, state, rng, batch):
+    x = batch["x"] + 0.1 * jax.random.normal(rng, batch["x"].shape)
+    mean = jnp.mean(x, axis=0)
+    loss = jnp.mean(jnp.square((x - mean) @ params["w"] - batch["y"]))
+    return loss, 0.9 * state + 0.1 * mean
+
+
+def step(params, state, rng, batch):
+    grads, state = jax.grad(loss_fn, has_aux=True)(params, state, rng, batch)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), state
+
+
+def place(mesh, params, state, batch):
+    params, state = jax.device_put((params, state), NamedSharding(mesh, P()))
+    return params, state, jax.device_put(batch, NamedSharding(mesh, P("data")))
