@@ -104,7 +104,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "haiku_state"},
     "navbar_end": ["theme-switcher"],
-    "navbar_persistent": ["search-button", "language-switcher"],
+    "navbar_persistent": ["search-button-field", "language-switcher"],
     "footer_start": ["copyright"],
     "footer_end": ["site-footer.html"],
     "article_header_end": ["parallel.html"],
