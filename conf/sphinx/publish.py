@@ -53,12 +53,6 @@ STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 THEME_OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
 # a signature with a line for each parameter is a list that HTML does not allow where it stands
 SIGNATURE = re.compile(r'(?<=<dt class="sig ).*?(?=</dt>)', re.DOTALL)
-LINES = {
-    "<dl>": '<span class="hs-lines">',
-    "<dd>": "<span>",
-    "</dd>": "</span>",
-    "</dl>": "</span>",
-}
 # Sphinx compiles the rule of plurals of each language but English; Chinese has none
 PLURALS = re.compile(r'new Function\(\s*"n",\s*`return \(\$\{catalog\.plural_expr\}\)`,?\s*\)')
 ICON_FONT = re.compile(r"@font-face\s*\{[^{}]*fontawesome[^{}]*\}")

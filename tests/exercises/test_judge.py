@@ -59,6 +59,17 @@ def test_a_slip_is_told_without_an_idea(judged):
     assert result.failure.idea is None
 
 
+@pytest.mark.parametrize("body", ["return x + 2", "raise ValueError(x.shape)"])
+def test_a_mistake_that_nothing_recognizes_is_told_as_a_frequent_one(body, judged):
+    result = judged(f"{RIGHT}\ndef again(x): {body}\n")
+    assert "Often the cause is this:" in str(result)
+    assert "The idea:" not in str(result)
+
+
+def test_one_that_is_recognized_is_told_as_certain(judged):
+    assert "The idea:" in str(judged(f"{RIGHT}\n{LACKING['jit'][0]}"))
+
+
 @pytest.mark.parametrize("name", LACKING)
 def test_an_answer_that_lacks_one_property_is_told_which(name, judged):
     text, told, idea = LACKING[name]

@@ -669,6 +669,16 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
     page.wait_for_url(url(language, "haiku/pure_pair.html"))
 
 
+def test_a_formula_that_scrolls_is_reached_by_keyboard_once_its_font_has_come(open_page):
+    page = open_page(url("en", "api/update.html"), 360)
+    page.wait_for_timeout(500)  # the theme waits that long after a resize
+    formulas = page.locator("div.math").evaluate_all(
+        "all => all.map(e => [e.scrollWidth > e.clientWidth, e.tabIndex === 0])"
+    )
+    assert any(scrolls for scrolls, _reached in formulas)
+    assert all(reached for scrolls, reached in formulas if scrolls)
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_a_long_signature_has_a_line_for_each_parameter(open_page, width):
     page = open_page(url("en", "api/update.html"), width)

@@ -119,15 +119,23 @@ def _evaluation(answer, params, state, x):
     return _short(*apply(params, state, None, x[0], False))
 
 
+def _linear(params, ending, x):
+    linear = params[f"linear{ending}"]
+    return x @ np.float64(linear["w"]) + linear["b"]
+
+
+def _normalized(params, ending, x, mean, variance):
+    norm = params[f"batch_norm{ending}"]
+    return np.maximum(norm["scale"] * (x - mean) / np.sqrt(variance + 1e-5) + norm["offset"], 0)
+
+
 def _expected_single(params, state, x, shape=(DEVICES * ROWS, LAYERS[-1][-1])):
     new = {}
     x = np.float64(x).reshape(DEVICES * ROWS, -1)
     for ending, _before, _size in LAYERS:
-        linear, norm = params[f"linear{ending}"], params[f"batch_norm{ending}"]
-        x = x @ np.float64(linear["w"]) + linear["b"]
+        x = _linear(params, ending, x)
         mean, variance = x.mean(axis=0), x.var(axis=0)
-        x = norm["scale"] * (x - mean) / np.sqrt(variance + 1e-5) + norm["offset"]
-        x = np.maximum(x, 0)
+        x = _normalized(params, ending, x, mean, variance)
         for name, value in (("mean_ema", mean), ("var_ema", variance)):
             path = f"batch_norm{ending}/~/{name}"
             counter = state[path]["counter"] + 1
@@ -147,14 +155,9 @@ def _expected(params, state, x):
 def _expected_evaluation(params, state, x):
     x = np.float64(x[0])
     for ending, _before, _size in LAYERS:
-        linear, norm = params[f"linear{ending}"], params[f"batch_norm{ending}"]
-        mean, variance = (
-            np.float64(state[f"batch_norm{ending}/~/{name}"]["average"])
-            for name in ("mean_ema", "var_ema")
-        )
-        x = x @ np.float64(linear["w"]) + linear["b"]
-        x = norm["scale"] * (x - mean) / np.sqrt(variance + 1e-5) + norm["offset"]
-        x = np.maximum(x, 0)
+        running = (state[f"batch_norm{ending}/~/{name}"] for name in ("mean_ema", "var_ema"))
+        statistics = (np.float64(one["average"]) for one in running)
+        x = _normalized(params, ending, _linear(params, ending, x), *statistics)
     return _short(x, state)
 
 

@@ -176,7 +176,7 @@ def _trees(rng):
 
 
 def _back(answer, params, state):
-    return jax.tree.map(jnp.asarray, _plain(answer.to_haiku(*answer.from_haiku(params, state))))
+    return _plain(answer.to_haiku(*answer.from_haiku(params, state)))
 
 
 def _plain(tree):

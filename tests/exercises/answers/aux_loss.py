@@ -329,7 +329,6 @@ def update(params, batch, learning_rate):
 # wrong: twice
 import jax
 import jax.numpy as jnp
-import optax
 
 
 def loss_fn(params, batch):

@@ -124,11 +124,8 @@ def make_network(axis_name=None):
     return hk.transform_with_state(network)
 
 # wrong: other name
-import functools
-
 import haiku as hk
 import jax
-import jax.numpy as jnp
 
 import haiku_state as hs
 

@@ -636,9 +636,6 @@ def load(path):
     return hs.TrainState(state=zeros, opt_state=zeros, **parts)
 
 # wrong: layout
-import os
-import pickle
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -688,9 +685,6 @@ def load(path):
     return hs.TrainState(**parts)
 
 # wrong: layout
-import os
-import pickle
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -740,9 +734,6 @@ def load(path):
     return hs.TrainState(**parts)
 
 # wrong: key data
-import os
-import pickle
-
 import jax
 import jax.numpy as jnp
 import numpy as np

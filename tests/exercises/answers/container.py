@@ -200,11 +200,9 @@ def step(swing, seconds):
     return Swing(angle, swing.speed - seconds * pull, swing.method)
 
 # wrong: method
-import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import jax
-import jax.numpy as jnp
 
 
 @dataclass

@@ -383,7 +383,8 @@ pair = hk.transform_with_state(lambda x: PeakMeter()(x))
 def apply(params, state, x):
     loudest = jnp.linalg.norm(x, ord=jnp.inf)
     output = params["gain"] * x / state["peak"]
-    return output, {"calls": state["calls"] + 1, "peak": jnp.where(loudest > 0.9 * state["peak"], loudest, 0.9 * state["peak"])}
+    peak = jnp.where(loudest > 0.9 * state["peak"], loudest, 0.9 * state["peak"])
+    return output, {"calls": state["calls"] + 1, "peak": peak}
 
 
 def from_haiku(params, state):
@@ -393,4 +394,5 @@ def from_haiku(params, state):
 
 
 def to_haiku(params, state):
-    return hk.data_structures.to_immutable_dict({"peak_meter": params}), hk.data_structures.to_immutable_dict({"peak_meter": state})
+    trees = {"peak_meter": params}, {"peak_meter": state}
+    return tuple(map(hk.data_structures.to_immutable_dict, trees))

@@ -159,7 +159,7 @@ class Door(hk.Module):
         count = hk.get_state("count", (), jnp.int32, init=jnp.zeros) + people
         hk.set_state("count", count)
         return count
-    
+
     def reset(self):
         count = hk.get_state("count")
         hk.set_state("count", jnp.zeros_like(count))
@@ -176,7 +176,7 @@ class Door(hk.Module):
         count = hk.get_parameter("count", (), jnp.int32, init=jnp.zeros) + people
         hk.set_state("count", count)
         return count
-    
+
     def reset(self):
         count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
         hk.set_state("count", jnp.zeros_like(count))

@@ -223,7 +223,6 @@ def step(params, batch):
 # wrong: alone
 import jax
 import jax.numpy as jnp
-import optax
 
 LONGEST = 1.0
 

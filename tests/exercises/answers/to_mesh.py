@@ -260,14 +260,10 @@ def place(mesh, params, state, batch):
     return jax.device_put((params, state, batch), (copies, copies, rows))
 
 # wrong: compiled step
-import functools
-
 import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-
-import haiku_state as hs
 
 
 @jax.jit
