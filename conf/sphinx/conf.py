@@ -91,12 +91,15 @@ napoleon_google_docstring = True
 napoleon_numpy_docstring = False
 
 html_math_renderer = "katex"
+copybutton_selector = (
+    "div.highlight:not(.cell_output *) pre"  # what a cell printed is not run again
+)
 copybutton_exclude = ".linenos, .gp, .go"
 
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = [("print.js", {"defer": "defer"})]
+html_js_files = [(name, {"defer": "defer"}) for name in ("layout.js", "print.js")]
 html_favicon = "static/favicon.svg"
 html_title = "haiku_state"
 html_copy_source = False

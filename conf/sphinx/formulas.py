@@ -49,9 +49,8 @@ def _visit(translator: Any, node: nodes.math | nodes.math_block) -> None:
         reason = next(line for line in str(error).splitlines() if "Error" in line)
         logger.warning("%s", reason, location=node)
         raise nodes.SkipNode from None
-    # a wide one scrolls, and the theme lets the keyboard reach what has the last of these classes
-    tag, more = ("div", " pst-scrollable-table-container") if display else ("span", "")
-    translator.body.append(translator.starttag(node, tag, "", CLASS=f"math notranslate{more}"))
+    tag = "div" if display else "span"
+    translator.body.append(translator.starttag(node, tag, "", CLASS="math notranslate"))
     translator.body.append(f"{html}</{tag}>")
     raise nodes.SkipNode
 

@@ -31,19 +31,18 @@ FROM_DISK = " file:"
 
 ADDRESS = re.compile(r'(?<=\s)((?:href|src)=")((?:\.\./)*|en/|zh_CN/)_static/([^"?#]+)')
 SCRIPT_FILE = re.compile(r'<script[^>]*\ssrc="([^"]*)"[^>]*>')
-# what comes before the first paint shares a slow line with the style sheet, and delays it
+# what comes before the first paint shares a slow line with the style sheet, and delays it;
+# a script that came into the body would make a browser compute all styles of the page again
 LOAD_SCRIPTS = """<script>
 requestAnimationFrame(() => setTimeout(() => {
   for (const later of document.querySelectorAll("script[data-src]")) {
     const script = document.createElement("script");
     script.src = later.dataset.src;
     script.async = false;
-    script.onload = () => later.remove();
-    later.after(script);
+    script.onload = () => later.removeAttribute("data-src");
+    document.head.append(script);
   }
 }));
-// the theme looks at each resize for what has to scroll, and a font changes that too
-document.fonts.onloadingdone = () => dispatchEvent(new Event("resize"));
 </script>
 """
 IMAGE = re.compile(r'<img(?=[^>]*\ssrc="([^":]+)")(?![^>]*\s(?:width|loading)=)')
@@ -51,10 +50,15 @@ SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)(?![^>]*\stype=)[^>]*>(.*?)</script>
 STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 # of the theme, on every page another one: only its version switcher reads it
 THEME_OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
+CODE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
+# half of all elements of a page of code: names and commas have the color of the text around them
+PLAIN = re.compile(r'<span class="(?:n|nn|nx|p|pm|w)">([^<]*)</span>')
 # a signature with a line for each parameter is a list that HTML does not allow where it stands
 SIGNATURE = re.compile(r'(?<=<dt class="sig ).*?(?=</dt>)', re.DOTALL)
 # Sphinx compiles the rule of plurals of each language but English; Chinese has none
 PLURALS = re.compile(r'new Function\(\s*"n",\s*`return \(\$\{catalog\.plural_expr\}\)`,?\s*\)')
+# the theme asks each scroller in turn for its size, a layout of the page each: layout.js asks once
+TAB_STOPS = re.compile(r"\b(\w+)\.tabIndex\s*=\s*\1\.scrollWidth[^}]*")
 ICON_FONT = re.compile(r"@font-face\s*\{[^{}]*fontawesome[^{}]*\}")
 RULE = re.compile(r"([^{};@/]+)\{([^{}]*)\}")
 LIBRARY_STYLES = (
@@ -83,6 +87,7 @@ def publish(site: Path) -> list[str]:
         if "_static" not in page.parts
     }
     for page, text in pages.items():
+        text = CODE.sub(lambda code: PLAIN.sub(r"\1", code[0]), text)
         pages[page] = SIGNATURE.sub(_as_lines, THEME_OPTION.sub("", text))
     _share(site, pages)
     _load_later(pages)
@@ -136,7 +141,7 @@ def _remove_leftovers(site: Path) -> None:
     for file in [*site.rglob("*.css"), *site.rglob("*.js")]:
         text = file.read_text(encoding="utf-8")
         without = re.sub(r"/[/*]# sourceMappingURL=[^\s*]*(?:\s*\*/)?", "", text)
-        without = PLURALS.sub("() => 0", without)
+        without = TAB_STOPS.sub("", PLURALS.sub("() => 0", without))
         if without != text:
             file.write_text(without, encoding="utf-8")
 

@@ -12,6 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build/site"
 RUN = "axe.run({resultTypes: ['violations']})"
+NOT_LOADED = "script[data-src]"
+NOT_LAID_OUT = ".bd-article section :is(section, dl.py):not([style])"
 VIEWS = [*itertools.product(("en", "zh_CN"), ("light", "dark"), (360, 1280))]
 
 
@@ -36,13 +38,10 @@ def main() -> int:
             tab = context.new_page()
             for page in pages:
                 tab.goto((SITE / language / page).as_uri())
-                # scripts come after the page
-                tab.wait_for_selector("script[data-src]", state="detached")
+                for later in (NOT_LOADED, NOT_LAID_OUT):
+                    tab.wait_for_selector(later, state="detached")
                 tab.evaluate(script)
                 result = tab.evaluate(RUN)
-                if result["violations"]:  # what scrolls can be reached once the fonts have come
-                    tab.wait_for_timeout(1000)
-                    result = tab.evaluate(RUN)
                 clean += not result["violations"]
                 for violation in result["violations"]:
                     for node in violation["nodes"]:

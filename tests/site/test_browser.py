@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from axe import NOT_LAID_OUT, NOT_LOADED
 from chromium import CHROMIUM, QUIET
 from weight import visit
 
@@ -188,7 +189,7 @@ def test_search_as_you_type(open_page, language, query, hit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.keyboard.press("Enter")
     page.wait_for_url(f"**/{language}/{hit}")
-    page.wait_for_selector("script[data-src]", state="detached")  # all scripts have come
+    page.wait_for_selector(NOT_LOADED, state="detached")  # all scripts have come
     assert page.evaluate("CSS.highlights.get('hs-searched').size") > 0
     assert page.complaints == []
     assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
@@ -319,6 +320,7 @@ def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, oth
 
 def test_both_languages_beside_each_other_are_remembered(open_page, server):
     page = open_page(f"{server}/zh_CN/{LESSON}")
+    page.wait_for_selector(NOT_LAID_OUT, state="detached")
     before = page.locator("article").inner_html()
     page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView({behavior: 'instant'})")
     seen = "Math.round(document.querySelectorAll('h2')[2].getBoundingClientRect().top)"
@@ -334,6 +336,7 @@ def test_both_languages_beside_each_other_are_remembered(open_page, server):
     page.locator(".hs-pair .katex").first.wait_for()  # formulas too
     page.goto(f"{server}/zh_CN/{LESSON}")
     page.locator(".hs-pair").first.wait_for()
+    page.wait_for_selector(NOT_LAID_OUT, state="detached")
     beside(page).select_option("none")
     assert page.locator("article").inner_html() == before
     assert page.complaints == []
@@ -499,6 +502,7 @@ def test_a_formula_is_legible_and_found_without_scripts(open_page):
 
 def test_a_wide_formula_scrolls_by_keyboard(open_page):
     page = open_page(url("en", "api/modules.html"), 360)
+    page.wait_for_selector("div.math[tabindex='0']")
     wide = page.locator("div.math", has_text="mean").first
     assert wide.evaluate("e => e.scrollWidth > e.clientWidth && e.tabIndex === 0")
     wide.focus()
@@ -669,14 +673,13 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
     page.wait_for_url(url(language, "haiku/pure_pair.html"))
 
 
-def test_a_formula_that_scrolls_is_reached_by_keyboard_once_its_font_has_come(open_page):
-    page = open_page(url("en", "api/update.html"), 360)
-    page.wait_for_timeout(500)  # the theme waits that long after a resize
-    formulas = page.locator("div.math").evaluate_all(
-        "all => all.map(e => [e.scrollWidth > e.clientWidth, e.tabIndex === 0])"
-    )
-    assert any(scrolls for scrolls, _reached in formulas)
-    assert all(reached for scrolls, reached in formulas if scrolls)
+def test_a_long_page_is_laid_out_unasked_and_what_scrolls_is_a_tab_stop(open_page):
+    page = open_page(url("en", "reference/bug_gallery.html"), 360)
+    page.wait_for_selector(NOT_LAID_OUT, state="detached")
+    cells = page.locator(".cell_output > .output, .cell_output pre")
+    scrolls = cells.evaluate_all("all => all.map(e => e.scrollWidth > e.clientWidth)")
+    assert cells.evaluate_all("all => all.map(e => e.tabIndex === 0)") == scrolls
+    assert 0 < sum(scrolls) < len(scrolls) / 2
 
 
 @pytest.mark.parametrize("width", [360, 1280])
@@ -690,7 +693,7 @@ def test_a_long_signature_has_a_line_for_each_parameter(open_page, width):
 def test_a_printed_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
     page = open_page(url("en", "beyond/five_ways_batch_norm.html"), 360)
     table = page.locator(".cell_output pre", has_text="losses    grads").first
-    table.scroll_into_view_if_needed()
+    page.wait_for_selector(NOT_LAID_OUT, state="detached")
     assert table.evaluate("pre => pre.scrollWidth > pre.clientWidth && pre.tabIndex === 0")
     page.goto(url("en", "haiku/batch_norm.html"))
     error = page.locator(".cell_output pre", has_text="why:").first
