@@ -1,5 +1,6 @@
 """Checks of the built site that need no browser: the two languages against each other."""
 
+import functools
 import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -224,14 +225,20 @@ def _path(address: str) -> str:
 
 def _dead_links(site: Path, pages: dict[str, dict[Path, Page]]) -> Iterator[str]:
     ids = {page.file: set(page.ids) for by_name in pages.values() for page in by_name.values()}
+
+    @functools.cache  # a page's sidebar has the addresses of all others
+    def find(folder: Path, address: str) -> Path | None:
+        file = (folder / unquote(address)).resolve()
+        return file if file.exists() else None
+
     for by_name in pages.values():
         for page in by_name.values():
             for link in page.links:
                 if urlsplit(link).scheme or link.startswith("//"):
                     continue
                 address, fragment = urldefrag(link)
-                target = (page.file.parent / unquote(address)).resolve() if address else page.file
-                if not target.exists():
+                target = find(page.file.parent, address) if address else page.file
+                if not target:
                     yield f"{page.file}: dead link: {link}"
                 elif target in ids and fragment and unquote(fragment) not in ids[target]:
                     yield f"{page.file}: dead anchor: {link}"

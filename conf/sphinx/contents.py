@@ -67,14 +67,9 @@ def _entry(app: Sphinx, name: str, short: str | None) -> Entry:
     title = app.env.titles[name].astext()
     trees = app.env.tocs[name].findall(addnodes.toctree)
     pages = [_entry(app, page, text) for tree in trees for text, page in tree["entries"]]
-    lesson = _lessons(str(app.srcdir)).get(name)
+    lesson = course(Path(app.srcdir)).get(name)
     minutes = lesson.minutes if lesson else sum(page.minutes for page in pages)
     return Entry(name, short or title, title, lesson and lesson.number, minutes, pages)
-
-
-@functools.cache
-def _lessons(docs: str) -> dict[str, Any]:
-    return dict(course(Path(docs)))
 
 
 def _page_context(

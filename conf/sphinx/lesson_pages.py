@@ -4,6 +4,7 @@ A lesson's number is its place in the toctrees, and its minutes are computed fro
 neither is written by hand. Nothing but the standard library is needed here.
 """
 
+import functools
 import math
 import re
 from pathlib import Path
@@ -39,8 +40,9 @@ def parts(docs: Path) -> list[str]:
     return [name for name in entries(docs / "index.md") if _lists_lessons(docs / f"{name}.md")]
 
 
+@functools.cache  # each page asks, and the answer takes reading all lessons
 def course(docs: Path) -> dict[str, Lesson]:
-    """Return all lessons of the course by their names, in order."""
+    """Return all lessons of the course by their names, in order, as a process first reads them."""
     found: dict[str, Lesson] = {}
     for part in parts(docs):
         for entry in entries(docs / f"{part}.md"):

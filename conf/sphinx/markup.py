@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 import docutils.core
 from docutils import nodes
-from docutils.parsers.rst import roles
+from docutils.frontend import Values, get_default_settings
+from docutils.parsers.rst import Parser, roles
+from docutils.readers.standalone import Reader
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
@@ -145,8 +147,7 @@ def _myst() -> MarkdownIt:
 
 def _parse_rst(message: str) -> Iterator[tuple[str, str]]:
     with _generic_roles():
-        settings = {"report_level": 5, "halt_level": 5, "file_insertion_enabled": False}
-        document = docutils.core.publish_doctree(message, settings_overrides=settings)
+        document = docutils.core.publish_doctree(message, settings=_rst_settings().copy())
     for node in document.findall():
         match node:
             case nodes.problematic():
@@ -167,6 +168,14 @@ def _parse_rst(message: str) -> Iterator[tuple[str, str]]:
                 pass
             case nodes.Element():
                 yield "block", node.tagname
+
+
+@cache  # two thirds of the time of a message, where docutils makes them anew
+def _rst_settings() -> Values:
+    settings = get_default_settings(Parser, Reader)
+    settings.report_level = settings.halt_level = 5
+    settings.file_insertion_enabled = False
+    return settings
 
 
 def _prose(node: nodes.Text) -> str:
