@@ -68,7 +68,6 @@ LIBRARY_STYLES = (
     "mystnb*.css",
 )
 STYLED = re.compile(r'<\w[^<>]*\sstyle="[^"]*"[^<>]*>')
-SHEET = "_static/inline.css"
 LINK = re.compile(r'<link(?=[^>]*\srel="stylesheet")[^>]*\shref="([^"?]*)[^>]*>\n?')
 IMPORT = re.compile(r"""@import\s+["']([^"']+)["'];""")
 LOADED = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)["']?\s*\)""")
@@ -92,8 +91,7 @@ def publish(site: Path) -> list[str]:
     _share(site, pages)
     _load_later(pages)
     _drop_unused_rules(site, pages)
-    _style_by_classes(site, pages)
-    _join_sheets(site, pages)
+    _join_sheets(site, pages, _style_by_classes(pages))
     problems = pair(site, pages)
     for page, text in pages.items():
         meta = policy(*_hashes([text]), FROM_DISK)
@@ -231,8 +229,12 @@ def _drop_unused_rules(site: Path, pages: dict[Path, str]) -> None:
             sheet.write_text(re.sub(r"@media[^{}]*\{\s*\}", "", rules), encoding="utf-8")
 
 
-def _style_by_classes(site: Path, pages: dict[Path, str]) -> None:
-    """Give each inline style a class, as the policy allows no inline style: KaTeX has hundreds."""
+def _style_by_classes(pages: dict[Path, str]) -> str:
+    """Give each inline style a class, as the policy allows no inline style: KaTeX has hundreds.
+
+    Returns:
+      the rules of these classes.
+    """
     rules = {}
 
     def with_class(match: re.Match[str]) -> str:
@@ -249,19 +251,17 @@ def _style_by_classes(site: Path, pages: dict[Path, str]) -> None:
         return re.sub(r"^<\w+", rf'\g<0> class="{name}"', tag)
 
     for page, text in pages.items():
-        changed = STYLED.sub(with_class, text)
-        if changed != text:
-            root = "../" * (len(page.relative_to(site).parts) - 1)
-            link = f'<link rel="stylesheet" href="{root}{SHEET}">\n</head>'
-            pages[page] = changed.replace("</head>", link, 1)
-    (site / SHEET).parent.mkdir(exist_ok=True)
-    (site / SHEET).write_text(
-        "".join(f".{name}{{{rule}}}\n" for name, rule in sorted(rules.items())), encoding="utf-8"
-    )
+        pages[page] = STYLED.sub(with_class, text)
+    return "".join(f".{name}{{{rule}}}\n" for name, rule in sorted(rules.items()))
 
 
-def _join_sheets(site: Path, pages: dict[Path, str]) -> None:
+def _join_sheets(site: Path, pages: dict[Path, str], last: str) -> None:
     """Join the style sheets into one: a browser waits for one file before it shows anything.
+
+    Args:
+      site: the folder with both languages.
+      pages: the text of each page, which is changed.
+      last: rules that come after those of the sheets.
 
     Raises:
       ValueError: two pages have the same sheets in different orders.
@@ -277,6 +277,7 @@ def _join_sheets(site: Path, pages: dict[Path, str]) -> None:
         if found != sorted(found, key=order.index):
             raise ValueError(f"{page}: its style sheets are in another order than elsewhere")
     folder = (site / "_static").resolve()
+    folder.mkdir(exist_ok=True)
 
     def take(sheet: Path) -> str:
         def from_folder(match: re.Match[str]) -> str:
@@ -286,7 +287,7 @@ def _join_sheets(site: Path, pages: dict[Path, str]) -> None:
         sheet.unlink()
         return IMPORT.sub(lambda match: take(sheet.parent / match[1]), rules)
 
-    joined = "\n".join(map(take, order))
+    joined = "\n".join([*map(take, order), last])
     name = f"styles.{hashlib.sha256(joined.encode()).hexdigest()[:8]}.css"
     (folder / name).write_text(joined, encoding="utf-8")
     for page in [page for page, found in sheets.items() if found]:
