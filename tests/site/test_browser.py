@@ -48,33 +48,52 @@ def browser():
         browser.close()
 
 
+def watched(context):
+    """Open a page, and note what it asks for and what it complains about."""
+    page = context.new_page()
+    page.requests, page.complaints = [], []
+    page.on("request", lambda request: page.requests.append(request.url))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda message: (
+            page.complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
+    return page
+
+
+def go(page, address):
+    page.goto(address)
+    page.wait_for_selector(NOT_LOADED, state="detached")  # all scripts have come
+
+
 @pytest.fixture
 def open_page(browser):
-    """Open a page, and note what it asks for and what it complains about."""
+    """Open a page as a reader does who has never been here."""
     contexts = []
 
     def open_page(address, width=1280, **options):
         context = browser.new_context(viewport={"width": width, "height": 800}, **options)
         contexts.append(context)
-        page = context.new_page()
-        page.requests, page.complaints = [], []
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on(
-            "console",
-            lambda message: (
-                page.complaints.append(message.text)
-                if message.type in ("error", "warning")
-                else None
-            ),
-        )
-        page.goto(address)
-        page.wait_for_load_state("networkidle")
+        page = watched(context)
+        if options.get("java_script_enabled", True):
+            go(page, address)
+        else:
+            page.goto(address)
         return page
 
     yield open_page
     for context in contexts:
         context.close()
+
+
+@pytest.fixture(scope="session")
+def kept_page(browser):
+    """A page that stays open: to open a new one takes as long as to look at what it shows."""
+    page = watched(browser.new_context())
+    yield page
+    page.context.close()
 
 
 @pytest.fixture(scope="session")
@@ -109,18 +128,23 @@ def test_there_are_pages(browser):
 
 
 @pytest.mark.parametrize("language", ["en", "zh_CN"])
-@pytest.mark.parametrize("page", PAGES)
-def test_a_page_from_disk(open_page, language, page):
-    opened = open_page(url(language, page), color_scheme="light")
-    assert_fits(opened, 1280, "light")
-    opened.set_viewport_size({"width": 360, "height": 800})
-    opened.emulate_media(color_scheme="dark")
-    opened.wait_for_selector("html[data-theme=dark]")
-    assert_fits(opened, 360, "dark")
-    assert opened.evaluate(CUT) == []
-    assert opened.complaints == []  # nor does the page's policy block anything
-    assert [r for r in opened.requests if not r.startswith(("file:", "data:", "blob:"))] == []
-    assert opened.locator(".katex").count() == opened.locator(".math").count()
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_from_disk(kept_page, language, name):
+    page = kept_page
+    page.requests.clear()
+    page.complaints.clear()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.emulate_media(color_scheme="light")
+    go(page, url(language, name))
+    assert_fits(page, 1280, "light")
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]")
+    assert_fits(page, 360, "dark")
+    assert page.evaluate(CUT) == []
+    assert page.complaints == []  # nor does the page's policy block anything
+    assert [r for r in page.requests if not r.startswith(("file:", "data:", "blob:"))] == []
+    assert page.locator(".katex").count() == page.locator(".math").count()
 
 
 CUT = """() => {
@@ -345,11 +369,6 @@ def test_both_languages_beside_each_other_are_remembered(open_page, server):
 STATION = ".hs-map li:has(> a[href$='{}'])"
 
 
-def go(page, address):
-    page.goto(address)
-    page.wait_for_load_state("networkidle")
-
-
 def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, server):
     page = open_page(f"{server}/en/{LESSON}")
     box = page.get_by_role("checkbox", name="I have read this lesson")
@@ -502,7 +521,7 @@ def test_a_formula_is_legible_and_found_without_scripts(open_page):
 
 def test_a_wide_formula_scrolls_by_keyboard(open_page):
     page = open_page(url("en", "api/modules.html"), 360)
-    page.wait_for_selector("div.math[tabindex='0']")
+    page.wait_for_selector(NOT_LAID_OUT, state="detached")
     wide = page.locator("div.math", has_text="mean").first
     assert wide.evaluate("e => e.scrollWidth > e.clientWidth && e.tabIndex === 0")
     wide.focus()
