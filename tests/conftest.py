@@ -1,5 +1,6 @@
 """Eight CPU devices, English texts, JAX at its strictest, before any test module is imported."""
 
+import importlib.util
 import os
 import sys
 import tempfile
@@ -14,6 +15,7 @@ os.environ.setdefault("NPROC", "32")  # threads of XLA's pool, as use_devices se
 import jax  # noqa: E402
 import pytest  # noqa: E402
 from allowed_warnings import ALLOWED  # noqa: E402
+from chromium import CHROMIUM, missing, running, watched  # noqa: E402
 from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
 
 STRICT = {
@@ -47,6 +49,30 @@ def pytest_collection_modifyitems():
     # dm-haiku before 0.0.16 puts an object that has no __file__ there, and Hypothesis reads it
     if not isinstance(sys.modules.get(FLAX_STUB), ModuleType | None):
         del sys.modules[FLAX_STUB]
+
+
+@pytest.fixture(scope="module")  # not longer: other tests could not run an event loop beside it
+def browser():
+    if CHROMIUM is None:
+        missing("there is no Chromium on this machine")
+    if importlib.util.find_spec("playwright") is None:
+        missing("playwright is not installed; the extra dev has it")
+    with running() as browser:
+        yield browser
+
+
+@pytest.fixture
+def new_page(browser):
+    """Open pages that have nothing in common."""
+    contexts = []
+
+    def new_page(width, **options):
+        contexts.append(browser.new_context(viewport={"width": width, "height": 800}, **options))
+        return watched(contexts[-1])
+
+    yield new_page
+    for context in contexts:
+        context.close()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import functools
 import html.parser
 import json
-import os
 import re
 
 import jax
@@ -11,7 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from chromium import CHROMIUM, QUIET
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import haiku_state as hs
@@ -326,40 +324,15 @@ def test_the_page_asks_for_nothing():
 # --- in Chromium ---
 
 
-@pytest.fixture(scope="module")
-def browser():
-    skip = pytest.fail if os.environ.get("HAIKU_STATE_REQUIRE_BROWSER") else pytest.skip
-    if CHROMIUM is None:
-        skip("there is no Chromium on this machine")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        skip("playwright is not installed; the extra dev has it")
-    with sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def open_page(browser, tmp_path):
-    contexts = []
-
+def open_page(new_page, tmp_path):
     def open_page(text, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.requests, page.complaints = [], []
-        page.on("request", lambda request: page.requests.append(request.url))
-        page.on("pageerror", lambda error: page.complaints.append(str(error)))
-        page.on("console", lambda message: page.complaints.append(message.text))
+        page = new_page(width, **options)
         (tmp_path / "page.html").write_text(text, encoding="utf-8")
         page.goto((tmp_path / "page.html").as_uri())
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return open_page
 
 
 def saved(history, tmp_path):

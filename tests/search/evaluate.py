@@ -75,11 +75,9 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="what is not found first")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
-    from chromium import CHROMIUM, QUIET
-    from playwright.sync_api import sync_playwright
+    from chromium import running
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+    with running() as browser:
         for language in LANGUAGES:
             page = browser.new_page()
             page.goto((ROOT / f"build/site/{language}/search.html").as_uri())
@@ -90,7 +88,6 @@ def main() -> int:
                 print(f"  {query}\n    wanted {' '.join(targets)}")
                 for name, places in pages:
                     print(f"    found  {name} {' '.join(place.split('#')[1] for place in places)}")
-        browser.close()
     return 0
 
 

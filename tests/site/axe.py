@@ -24,14 +24,12 @@ def main() -> int:
     parser.add_argument("pages", nargs="*", help="such as haiku/batch_norm.html; all by default")
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
-    from chromium import CHROMIUM, QUIET
-    from playwright.sync_api import sync_playwright
+    from chromium import running
 
     every = (str(file.relative_to(SITE / "en")) for file in (SITE / "en").rglob("*.html"))
     pages = options.pages or sorted(page for page in every if "_static" not in page)
     script, found, clean = options.axe.read_text(encoding="utf-8"), {}, 0
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+    with running() as browser:
         for language, theme, width in VIEWS:
             viewport = {"width": width, "height": 900}
             context = browser.new_context(viewport=viewport, color_scheme=theme, bypass_csp=True)
@@ -48,7 +46,6 @@ def main() -> int:
                         what = violation["id"], page, node["html"][:120]
                         found.setdefault(what, []).append(f"{language} {theme} {width}")
             context.close()
-        browser.close()
     for (rule, page, element), views in found.items():
         print(f"{rule}: {page}: {element}\n    {', '.join(views)}")
     print(f"{clean} of {len(VIEWS) * len(pages)} views are clean")

@@ -6,11 +6,9 @@ python tests/site/card.py    conf/sphinx/cards/, from build/site; after the home
 import sys
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
-from chromium import CHROMIUM, QUIET  # noqa: E402
+from chromium import running  # noqa: E402
 
 SCALE = 0.75  # 1200 by 630, the size of a preview, shows this much more
 SIZE = {"width": 1600, "height": 840}
@@ -19,8 +17,7 @@ REST = """() => {
     document.getAnimations().forEach(each => each.finish());
 }"""
 
-with sync_playwright() as playwright:
-    browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+with running() as browser:
     for language in ("en", "zh_CN"):
         page = browser.new_page(viewport=SIZE, device_scale_factor=SCALE, color_scheme="light")
         page.goto((ROOT / f"build/site/{language}/index.html").as_uri())

@@ -73,13 +73,11 @@ def main() -> None:
     parser.add_argument("--pages", nargs="+", default=PAGES)
     options = parser.parse_args()
     sys.path.insert(0, str(ROOT / "tests"))
-    from chromium import CHROMIUM, QUIET
-    from playwright.sync_api import sync_playwright
+    from chromium import running
 
     names = CATEGORIES if options.lighthouse else ()
     print("page", "LCP, s", *names, sep="\t")
-    with sync_playwright() as playwright, counting_server() as (root, _sent):
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+    with running() as browser, counting_server() as (root, _sent):
         for language in LANGUAGES:
             for page in options.pages:
                 address = f"{root}/{language}/{page}.html"
@@ -89,7 +87,6 @@ def main() -> None:
                     runs = [scores(options.lighthouse, address) for _ in range(ROUNDS)]
                     row += [str(statistics.median(each)) for each in zip(*runs, strict=True)]
                 print(*row, sep="\t", flush=True)
-        browser.close()
 
 
 if __name__ == "__main__":

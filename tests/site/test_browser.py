@@ -3,14 +3,13 @@
 import functools
 import http.server
 import itertools
-import os
 import sys
 import threading
 from pathlib import Path
 
 import pytest
 from axe import NOT_LAID_OUT, NOT_LOADED
-from chromium import CHROMIUM, QUIET
+from chromium import missing, watched
 from weight import visit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
@@ -25,42 +24,11 @@ PAGES = sorted(
 LESSON = "state/stateful_computations.html"
 
 
-def missing(what):
-    if os.environ.get("HAIKU_STATE_REQUIRE_BROWSER"):
-        pytest.fail(f"HAIKU_STATE_REQUIRE_BROWSER is set, but {what}")
-    pytest.skip(what)
-
-
-@pytest.fixture(scope="session")
-def browser():
+@pytest.fixture(scope="module")
+def browser(browser):
     if not PAGES:
         missing("`tox run -e site` builds the site first")
-    if CHROMIUM is None:
-        missing("there is no Chromium on this machine")
-    try:
-        from playwright.sync_api import sync_playwright
-    except ImportError:
-        missing("playwright is not installed; the extra dev has it")
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
-
-
-def watched(context):
-    """Open a page, and note what it asks for and what it complains about."""
-    page = context.new_page()
-    page.requests, page.complaints = [], []
-    page.on("request", lambda request: page.requests.append(request.url))
-    page.on("pageerror", lambda error: page.complaints.append(str(error)))
-    page.on(
-        "console",
-        lambda message: (
-            page.complaints.append(message.text) if message.type in ("error", "warning") else None
-        ),
-    )
-    return page
+    return browser
 
 
 def go(page, address):
@@ -69,26 +37,21 @@ def go(page, address):
 
 
 @pytest.fixture
-def open_page(browser):
+def open_page(new_page):
     """Open a page as a reader does who has never been here."""
-    contexts = []
 
     def open_page(address, width=1280, **options):
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-        contexts.append(context)
-        page = watched(context)
+        page = new_page(width, **options)
         if options.get("java_script_enabled", True):
             go(page, address)
         else:
             page.goto(address)
         return page
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return open_page
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def kept_page(browser):
     """A page that stays open: to open a new one takes as long as to look at what it shows."""
     page = watched(browser.new_context())

@@ -78,13 +78,10 @@ def visit(browser: Any, lesson: str = LESSON, language: str = "en") -> dict[str,
 
 def main() -> None:
     """Print a table for each language."""
-    from playwright.sync_api import sync_playwright
-
     sys.path.append(str(Path(__file__).parents[1]))
-    from chromium import CHROMIUM, QUIET
+    from chromium import running
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+    with running() as browser:
         for language in ("en", "zh_CN"):
             for name, files in visit(browser, *(sys.argv[1:2] or [LESSON]), language).items():
                 print(f"{language} {name}: {sum(files.values()) / 1024:.1f} KiB")
