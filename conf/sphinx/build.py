@@ -26,6 +26,7 @@ from catalogs import EMPTY, FUZZY, check_catalogs, check_current, update_catalog
 from check_site import check_site, check_styles
 from execution_cache import cache_path, files_hash
 from jupyter_cache import get_cache
+from kernels import forked_kernels
 from metadata import add_entrances
 from notebooks import FOLDER, archive, check_notebooks
 from publish import publish
@@ -189,8 +190,11 @@ def _sphinx(
         )
         if when_read:
             app.connect("env-check-consistency", lambda app, env: when_read())
+        # the last parts run longest: read first, they leave no process waiting for another's last page
+        app.connect("env-before-read-docs", lambda app, env, names: names.reverse())
         try:
-            app.build()
+            with forked_kernels():
+                app.build()
         except SphinxParallelError as error:  # it names only the page; its traceback names the cell
             print(error.traceback)
             return 1

@@ -21,6 +21,7 @@ c.IPKernelApp.log_level = "ERROR"
 def tell_kernels(folder: Path) -> None:
     """Have each kernel that this process starts draw so; ``folder`` becomes its IPython folder."""
     os.environ["MATPLOTLIBRC"] = str(HERE / "matplotlibrc")
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     os.environ["IPYTHONDIR"] = str(folder)
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
