@@ -166,7 +166,7 @@ def svg_address(svg: str) -> str:
 
 
 def _standalone(svg: str) -> str:
-    """Give a drawing its size and its styles, which it has from the page on the site."""
+    """Return a drawing with its size and its styles, which the page supplies on the site."""
     head, rest = svg.split(">", 1)
     width, height = re.findall(r'viewBox="0 0 (\S+) (\S+)"', head)[0]
     return f'{head} width="{width}" height="{height}"><style>{_drawing_styles()}</style>{rest}'

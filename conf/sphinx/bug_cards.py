@@ -58,7 +58,7 @@ class BugCards(SphinxTransform):
     default_priority = 300
 
     def apply(self, **kwargs: Any) -> None:
-        """Give each section its class and its chips, and gather what is folded."""
+        """Add its class and its chips to each section, and gather what is folded."""
         for here in list(self.document.findall(BugHere)):
             section = here.parent
             section["classes"].append("hs-bug")

@@ -25,6 +25,7 @@ from pathlib import Path
 from catalogs import EMPTY, FUZZY, check_catalogs, check_current, update_catalogs
 from check_site import check_site, check_styles
 from execution_cache import cache_path, files_hash
+from figures import tell_kernels
 from jupyter_cache import get_cache
 from kernels import forked_kernels
 from metadata import add_entrances
@@ -54,12 +55,14 @@ def main() -> int:
     )
     options = parser.parse_args()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
-    import haiku_state  # noqa: F401  once, before processes are forked from this one
+    tell_kernels(BUILD / "ipython")
+    with forked_kernels():  # first, so that it imports beside this process
+        import haiku_state  # noqa: F401  once, before processes are forked from this one
 
-    _forget_unless(_everything_but_the_prose())
-    run = functools.partial(_build, options.lagging)
-    run = _update_catalogs if options.update_catalogs else _compare if options.compare else run
-    failed = run()
+        _forget_unless(_everything_but_the_prose())
+        run = functools.partial(_build, options.lagging)
+        run = _update_catalogs if options.update_catalogs else _compare if options.compare else run
+        failed = run()
     if failed:  # Sphinx would not warn again about a page that has not changed since
         _forget_unless("")
     return failed
@@ -190,11 +193,10 @@ def _sphinx(
         )
         if when_read:
             app.connect("env-check-consistency", lambda app, env: when_read())
-        # the last parts run longest: read first, they leave no process waiting for another's last page
+        # the last parts run longest: read first, none is still running when all others are done
         app.connect("env-before-read-docs", lambda app, env, names: names.reverse())
         try:
-            with forked_kernels():
-                app.build()
+            app.build()
         except SphinxParallelError as error:  # it names only the page; its traceback names the cell
             print(error.traceback)
             return 1
@@ -206,7 +208,7 @@ def _extract() -> int:
 
 
 def _translate() -> int:
-    return _sphinx("html", "zh_CN")
+    return _sphinx("html", "zh_CN", jobs=2)
 
 
 def _executions(cache: Path) -> set[tuple[int, str]]:

@@ -10,7 +10,7 @@ from babel.messages.pofile import PoFileError, read_po
 
 HAN = r"㐀-䶿一-鿿"
 
-# A text stands in quotes that are closed, with the escapes that Babel writes. There is no msgctxt,
+# A text is in quotes that are closed, with the escapes that Babel writes. There is no msgctxt,
 # without which Sphinx looks a text up, so that readers would get English.
 _LINE = re.compile(r'(?:(msgid|msgstr) )?"((?:[^"\\]|\\["\\nt])*)"|#.*|')
 # Everything else is invisible, looks like another character, or has no place in Chinese.

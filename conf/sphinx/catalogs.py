@@ -26,11 +26,11 @@ HTML = re.compile(r"<!--|-->|&#?\w+;")  # comments and entities: half of them is
 EXEMPTION = re.compile(r"glossary: (.+) is (?:a|another) ")
 FUZZY, EMPTY = "fuzzy: the English has changed", "not translated"
 READ = "order: read"
-"""The comment above a message whose pieces stand in another order than in English, and may."""
+"""The comment above a message whose pieces are in a different order than in English, and may be."""
 
 # 参数 is what training adjusts; these call an argument something else, or say which 参数 is meant
 ARGUMENT = re.compile(r"\b(?<!static )(?<!keyword )arguments?\b", re.IGNORECASE)
-PARAMS_OR_STATE = re.compile(r"\b(?:params?|parameters?|state)\b", re.IGNORECASE)
+PARAMS = re.compile("(?<!静态)(?<!关键字)(?<!命令行)参数")
 TOLD_APART = re.compile("实参|传入|传进|模型参数")
 
 TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
@@ -89,8 +89,7 @@ def _defects(message: Message, is_rst: bool, terms: list[Term]) -> Iterator[str]
     for mark in HTML.findall(msgstr):
         if mark not in msgid:
             yield f"not in the original: {mark!r}"
-    both = PARAMS_OR_STATE.search(msgid) and ARGUMENT.search(msgid)
-    if both and "参数" in msgstr and not TOLD_APART.search(msgstr):
+    if ARGUMENT.search(msgid) and PARAMS.search(msgstr) and not TOLD_APART.search(msgstr):
         yield "参数 is of params: an argument is 实参, or 传入的, or named"
     yield from _text_defects(markup(msgid, is_rst).text, markup(msgstr, is_rst).text)
     exempt = {m[1] for comment in message.user_comments if (m := EXEMPTION.match(comment))}

@@ -86,7 +86,7 @@ def place_of_error(code: str, translations: dict[Prose, str], catalog: Path) -> 
     return str(catalog)
 
 
-@functools.cache  # most cells are the same in both languages, and stand in a notebook too
+@functools.cache  # most cells are the same in both languages, and are in a notebook too
 def skeleton(code: str) -> list[tuple[int, str, int]]:
     """Return the tokens of a cell and their lines, without the words of comments and docstrings."""
     docstrings = {(node.lineno, node.col_offset) for node in _docstrings(code)}

@@ -191,7 +191,7 @@ def _compare(english: Page, chinese: Page) -> Iterator[str]:
 
 
 def _is_english(text: str) -> bool:
-    """Say whether a text has no Chinese, and a word that is no name."""
+    """Return whether a text has no Chinese, but a word that is not a name."""
     if re.search(f"[{HAN}]", text) or text.rstrip("#") in NAMES:  # a heading ends in its link, #
         return False
     words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]

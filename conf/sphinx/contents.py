@@ -24,7 +24,7 @@ class Entry(NamedTuple):
 
     name: str
     short: str
-    """What the list calls it that it stands in."""
+    """What the list that it is in calls it."""
 
     title: str
     number: int | None
@@ -46,11 +46,11 @@ class Entry(NamedTuple):
         return self._replace(short=name, pages=[])
 
     def holds(self, name: str) -> bool:
-        """Say whether a page is this one, or below it."""
+        """Return whether a page is this one, or below it."""
         return self.name == name or any(page.holds(name) for page in self.pages)
 
     def lessons(self) -> Iterator[Entry]:
-        """Give the lessons of the tree, in order."""
+        """Yield the lessons of the tree, in order."""
         if self.number:
             yield self
         for page in self.pages:
@@ -104,7 +104,7 @@ def _page_context(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Give the tree to the templates, and load the script that marks what was read."""
+    """Pass the tree to the templates, and load the script that marks what was read."""
     app.connect("html-page-context", _page_context)
     app.add_js_file("progress.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

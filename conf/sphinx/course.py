@@ -28,7 +28,7 @@ def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
 
 
 def duration(minutes: int) -> str:
-    """Say how long something takes: to five minutes within the first hour, then to half hours."""
+    """Return a duration in words: to five minutes within the first hour, then to half hours."""
     if minutes < 60:
         return _("about {minutes} minutes").format(minutes=minutes)
     hours, half = divmod(round(minutes / 30), 2)
@@ -61,7 +61,7 @@ class Count(SphinxRole):
     """What is counted from the lessons: ``lessons``, ``parts``, ``time``, or a lesson's minutes."""
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
-        """Say the number of lessons or parts, or how long a lesson or all of them take."""
+        """Return the number of lessons or parts, or how long a lesson or all of them take."""
         docs = Path(self.env.srcdir)
         lessons = course(docs)
         for docname in lessons:
@@ -76,7 +76,7 @@ class Count(SphinxRole):
 
 
 def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
-    """Say above a lesson's title which lesson it is, and how long it takes."""
+    """Show above a lesson's title which lesson it is, and how long it takes."""
     docs = Path(app.srcdir)
     if lesson := course(docs).get(app.env.docname):
         for page in (docs / "index.md", docs / f"{lesson.part}.md"):
@@ -86,7 +86,7 @@ def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive, and what stands above each lesson."""
+    """Register the directive, and what is shown above each lesson."""
     app.add_directive("lessons", Lessons)
     app.add_role("count", Count())
     app.connect("doctree-read", _add_eyebrow)

@@ -1,4 +1,4 @@
-"""Drawings with words: one SVG, which stands in each page in the page's language.
+"""Drawings with words: one SVG, which is on each page in the page's language.
 
 ```{drawing} pair
 The caption.

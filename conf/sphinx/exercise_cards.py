@@ -104,7 +104,7 @@ def _depend(note: Callable[[str], None]) -> None:
 
 
 def of_lesson(docname: str) -> Iterator[Exercise]:
-    """Give the exercises of a lesson."""
+    """Yield the exercises of a lesson."""
     for name in tasks.ORDER:
         exercise = tasks.load(name)
         if exercise.lesson.partition("#")[0] == docname:

@@ -29,6 +29,6 @@ def tell_kernels(folder: Path) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Tell them before the first page is read."""
+    """Configure the kernels before the first page is read."""
     tell_kernels(HERE.parents[1] / "build/ipython")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
 """Formulas, made into HTML by KaTeX when the site is built: the page needs no script for them.
 
-Each stands there twice: as MathML, which is spoken and copied, and as what is seen.
+Each is there twice: as MathML, which is spoken and copied, and as what is seen.
 """
 
 import functools

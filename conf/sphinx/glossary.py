@@ -47,7 +47,7 @@ class Glossary(SphinxDirective):
         return [terms]
 
     def _names(self, row: dict[str, str]) -> Iterator[nodes.Node]:
-        """Say a term in the language of the page, then in the other one, then in code."""
+        """Yield a term in the language of the page, then in the other one, then in code."""
         english, chinese = [nodes.inline("", row["english"])], [nodes.inline("", row["chinese"])]
         if row["pinyin"]:
             sound = nodes.inline("", row["pinyin"], classes=["hs-pinyin"])

@@ -48,7 +48,7 @@ class Icon(SphinxDirective):
 
 
 class Install(SphinxDirective):
-    """For each system, the commands that install a set of versions that was measured.
+    """For each system, the commands that install a set of versions that was tested.
 
     With ``:pythons: all``, for each Python; otherwise for those that the newest set supports.
     """
@@ -88,7 +88,7 @@ def _numbers(version: str) -> list[int]:
 
 
 def install_line(pins: dict[str, str], extra: str = "") -> str:
-    """Return the command that installs the package with the core of a measured set."""
+    """Return the command that installs the package with the core of a tested set."""
     core = [f"{name}=={pins[name]}" for name in CORE]
     if extra:  # which some shells would take for a pattern
         core[0] = f'"jax{extra}=={pins["jax"]}"'

@@ -1,10 +1,10 @@
 """Kernels that start at once: each is forked from one process that has imported the libraries.
 
-A kernel of Jupyter imports for some four seconds before a page's first cell computes anything. Here
-one process imports what the pages use, and asks JAX for nothing, so that a page may still choose its
-devices. It is forked for each kernel. What Jupyter starts and watches is a small process, which hands
-its environment over and ends with the kernel. Where processes cannot be forked, Jupyter's own kernels
-run.
+A kernel of Jupyter imports for some four seconds before a page's first cell computes anything.
+Here one process imports what the pages use, and asks JAX for nothing, so that a page may still
+choose its devices. It is forked for each kernel. What Jupyter starts and watches is a small process,
+which hands its environment over and ends with the kernel. Where processes cannot be forked,
+Jupyter's own kernels run.
 """
 
 import contextlib
@@ -50,12 +50,13 @@ def forked_kernels() -> Iterator[None]:
             stdin=subprocess.PIPE,
             pass_fds=[server.fileno()],
         )
-        server.close()  # or a kernel would wait for ever, had that process failed
+        server.close()  # or a kernel would wait forever, had that process failed
         try:
             with patch.dict(os.environ, JUPYTER_PATH=folder):
                 yield
         finally:
-            forked.communicate()  # its input ends, and with it the process and all kernels
+            forked.kill()  # and all kernels end with it, as they do if this process is killed
+            forked.communicate()
 
 
 def ask(address: str, *arguments: str) -> None:

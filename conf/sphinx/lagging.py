@@ -44,7 +44,7 @@ def percent(part: int, whole: int) -> int:
 
 
 class MarkLagging(SphinxTransform):
-    """Give a class to what a translation lags behind, before it is translated."""
+    """Add a class to what a translation lags behind, before it is translated."""
 
     default_priority = 15  # Sphinx translates at 20
 

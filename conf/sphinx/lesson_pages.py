@@ -16,7 +16,7 @@ _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADER = r"((?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?)"
 _CELL = re.compile(rf"^```\{{code-cell\}} ipython3\n{_HEADER}(.*?)^```$", re.M | re.S)
 FOLDED = ("plot", "check", "solution", "harness")
-"""The tags of cells that stand folded, and are no part of what a lesson tells."""
+"""The tags of cells that are folded, and are not part of what a lesson tells."""
 
 
 class Lesson(NamedTuple):

@@ -59,7 +59,7 @@ def markup(message: str, is_rst: bool) -> Markup:
 
 
 def differences(msgid: str, msgstr: str, is_rst: bool) -> Iterator[str]:
-    """Say how the markup of a translation differs from that of the original."""
+    """Yield the differences between the markup of a translation and that of the original."""
     original, translation = markup(msgid, is_rst), markup(msgstr, is_rst)
     pieces, translated = Counter(original.inline), Counter(translation.inline)
     for piece in (pieces - translated).elements():
@@ -170,7 +170,7 @@ def _parse_rst(message: str) -> Iterator[tuple[str, str]]:
                 yield "block", node.tagname
 
 
-@cache  # two thirds of the time of a message, where docutils makes them anew
+@cache  # docutils would make them for each message: two thirds of its time
 def _rst_settings() -> Values:
     settings = get_default_settings(Parser, Reader)
     settings.report_level = settings.halt_level = 5

@@ -28,7 +28,7 @@ LOCALES = {"en": "en_US", "zh_CN": "zh_CN"}
 
 UNLISTED = {"search", "genindex", "py-modindex"}
 ENTRANCES = ("index.html", "404.html")
-"""The pages that stand above both languages."""
+"""The pages above both languages."""
 
 
 def address() -> str:
@@ -111,7 +111,7 @@ def _write_llms(app: Sphinx, error: Exception | None) -> None:
 
 
 def add_entrances(site: Path) -> None:
-    """Add what stands above both languages: the choice of one, the lost page, lists of pages."""
+    """Add what is above both languages: the choice of one, the lost page, lists of pages."""
     base = address()
     for name in ENTRANCES:
         text = (HERE / "templates" / name.replace("index", "root")).read_text(encoding="utf-8")

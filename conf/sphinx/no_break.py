@@ -1,6 +1,6 @@
 """On Chinese pages, a mark such as ``，`` never begins a line after code or a formula.
 
-A browser may break the line behind inline code or a formula, whatever follows; so both stand in a
+A browser may break the line behind inline code or a formula, whatever follows; so both are put in a
 span that does not break.
 """
 

@@ -47,7 +47,7 @@ HIDDEN = {
 ON_WHITE = {
     "figure.facecolor": "white", "axes.facecolor": "white", "savefig.transparent": "False",
 }  # fmt: skip
-"""In Jupyter a figure stands on no page of known colour."""
+"""In Jupyter a figure is not on a page of known colour."""
 
 
 def archive(language: str, part: str = "") -> str:
@@ -137,7 +137,7 @@ def join_streams(outputs: list[Any]) -> list[Any]:
 def _show_figure(data: dict[str, str], cell: nodes.container) -> None:
     """Show a figure as an image too: Jupyter draws no SVG in a notebook that it did not run itself.
 
-    It stands on white, so that its dark ink is seen in a dark theme.
+    It is on white, so that its dark ink is seen in a dark theme.
     """
     if "image/svg+xml" in data:
         source = svg_address(data["image/svg+xml"])

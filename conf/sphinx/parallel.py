@@ -84,7 +84,7 @@ class Article:
         return [(block[1], sorted(CODE.findall(block[3]))) for block in self.blocks]
 
     def texts(self) -> list[str]:
-        """Return what each block says, without what may stand on one page once only."""
+        """Return what each block says, without what may be on one page once only."""
         return [OF_ONE_PAGE.sub("", block[3]) for block in self.blocks]
 
     def lagging(self) -> dict[int, str]:
@@ -97,7 +97,7 @@ class Article:
         }
 
     def numbered(self, numbers: list[int], below: dict[int, tuple[str, str]]) -> str:
-        """Return the page with the number of some blocks, and what stands below others."""
+        """Return the page with the number of some blocks, and what is shown below others."""
         pieces, end = [self.before], 0
         for number, block in enumerate(self.blocks):
             if number in numbers:
@@ -113,7 +113,7 @@ class Article:
 
 
 def _below(english: Article, number: int, kind: str) -> tuple[str, str]:
-    """Return what language a block is in that lags, and what stands below it."""
+    """Return what language a block is in that lags, and what is shown below it."""
     note = f'<p class="hs-lags-note">{NOTES[kind]}</p>'
     text = f'<p lang="en">{english.texts()[number]}</p>' if kind == LAGS else ""
     language = "" if kind == LAGS else ' lang="en"'
@@ -139,7 +139,7 @@ def _page_context(
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Give the choice its texts, and load the script that shows what was chosen."""
+    """Supply the texts of the choice, and load the script that shows what was chosen."""
     app.connect("html-page-context", _page_context)
     app.add_js_file("parallel.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

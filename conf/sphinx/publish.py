@@ -214,7 +214,7 @@ def _drop_unused_rules(site: Path, pages: dict[Path, str]) -> None:
 
     def is_used(selector: str) -> bool:
         outer, count = selector, 1
-        while count:  # what stands in :is() or :not() need not occur
+        while count:  # what is in :is() or :not() need not occur
             outer, count = re.subn(r"\([^()]*\)", "", outer)
         names = re.findall(r"\.(-?[a-zA-Z_][\w-]*)", outer)
         return all(name in words or name.startswith("bs-") for name in names)  # bs-${…} in scripts
@@ -230,7 +230,7 @@ def _drop_unused_rules(site: Path, pages: dict[Path, str]) -> None:
 
 
 def _style_by_classes(pages: dict[Path, str]) -> str:
-    """Give each inline style a class, as the policy allows no inline style: KaTeX has hundreds.
+    """Replace inline styles by classes, as the policy allows no inline style: KaTeX has hundreds.
 
     Returns:
       the rules of these classes.

@@ -4,7 +4,7 @@
 ```
 
 turns the subsections that follow into tabs of sphinx-design, whose own directives cannot hold a
-cell: MyST-NB executes cells that stand at the top of a page. A tab keeps the anchor of its section.
+cell: MyST-NB executes cells at the top level of a page. A tab keeps the anchor of its section.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""The words of ``docs/glossary.csv``, and where they stand in a text."""
+"""The words of ``docs/glossary.csv``, and where they occur in a text."""
 
 import csv
 import re
@@ -11,7 +11,7 @@ from markup import EDGE
 
 
 class Term(NamedTuple):
-    """One English spelling of a row of the glossary."""
+    """One English form of a row of the glossary."""
 
     english: re.Pattern[str]
     chinese: tuple[str, ...]
@@ -42,7 +42,7 @@ def read_glossary(file: Path) -> list[Term]:
 
 
 def _spellings(row: dict[str, str]) -> Iterator[tuple[int, str]]:
-    """Return a pattern for each English spelling of a row, with its length."""
+    """Return a pattern for each English form of a row, with its length."""
     if row["match"]:  # a word that has other meanings: where it has this one
         yield len(row["english"]), row["match"]
         return

@@ -79,7 +79,7 @@ def take_over() -> None:
 
 
 def explain(error: BaseException) -> int:
-    """Say in one line on stderr what has ended the command.
+    """Report in one line on stderr what has ended the command.
 
     This is the only place where the command line handles an error. In Python's development mode
     (``python -X dev -m haiku_state …``) it prints the traceback as well.

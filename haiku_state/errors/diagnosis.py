@@ -184,7 +184,7 @@ def _stateless(raised: _Raised) -> errors.HaikuStateError:
     return errors.StatelessTransformError()
 
 
-@_says("has no attribute '?startswith")  # the inputs stand in the place of the module's name
+@_says("has no attribute '?startswith")  # the inputs are in the place of the module's name
 def _class_transformed(raised: _Raised) -> errors.HaikuStateError | None:
     for frame in raised.frames:
         if _is_module(frame.get("f")):  # what hk.transform_with_state was given

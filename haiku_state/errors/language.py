@@ -70,7 +70,7 @@ def reader_language() -> str:
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
     """Break a text into lines of so many columns: English between words, Chinese anywhere."""
-    # punctuation stays with what stands before it, so that it does not begin a line
+    # punctuation stays with what comes before it, so that it does not begin a line
     pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
     lines, line = [], indent
     for piece in pieces:

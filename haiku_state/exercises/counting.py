@@ -18,7 +18,7 @@ def is_one_program(function: Callable[..., Any], *arguments: Any) -> bool:
 
 @contextlib.contextmanager
 def counted_runs(function: Callable[..., Any]) -> Iterator[list[int]]:
-    """Give a list that grows by one entry with each run of the Python code of a function."""
+    """Yield a list that grows by one entry with each run of the Python code of a function."""
     code = inspect.unwrap(function).__code__
     runs: list[int] = []
 

@@ -35,7 +35,7 @@ class Mistake:
     One of the three says what it looks like.
 
     Args:
-      idea: what whoever writes it lacks.
+      idea: what learners who write it have not understood.
       like: computes from the inputs what such an answer would give; a result that equals it, and
         not the expected one, is this mistake.
       when: whether a result is this mistake. It gets the result as a dict from the path of each

@@ -18,7 +18,7 @@ DEFAULT = "haiku_exercises"
 
 NONE_STARTED = _("no exercise was started in {path}")
 DAMAGED = _("{path} is not what this command has written")
-WHY_PROGRESS = _("it says which exercises are passed; move it away, and checks record them anew")
+WHY_PROGRESS = _("it says which exercises are passed; move it away, and checks record them again")
 WHY_STARTED = _("the command looks for progress.json in this folder and in haiku_exercises")
 NOT_FOUND = _("{path} does not exist")
 WHY_NOT_FOUND = _("the file is made by start, and is checked where it was made")
@@ -133,7 +133,7 @@ class Folder:
         return is_new
 
     def reset(self, name: str) -> Path | None:
-        """Make the file anew, and keep the old one under another name.
+        """Make the file again, and keep the old one under a different name.
 
         Returns:
           The file that holds what was there; None if nothing was.

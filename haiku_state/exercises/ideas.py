@@ -117,7 +117,7 @@ KEY_DATA = Idea(
 NOT_STATE = Idea(
     "not in the state",
     _(
-        "`init` and `apply` construct the module anew in each run. What has to last from one run "
+        "`init` and `apply` construct the module again in each run. What has to last from one run "
         "to the next is in Haiku's state, which a module reads and writes by name."
     ),
     "haiku/pure_pair#a-module-that-counts",

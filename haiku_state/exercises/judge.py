@@ -301,7 +301,7 @@ def _mistaken(check: Check, inputs: Any, got: Tree) -> Idea | None:
         if mistake.when:
             try:
                 is_this = mistake.when(arrays, *inputs)
-            except (KeyError, TypeError, ValueError, IndexError):  # a result of another shape
+            except (KeyError, TypeError, ValueError, IndexError):  # a result of a different shape
                 continue
             if is_this:
                 return mistake.idea

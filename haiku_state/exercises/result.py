@@ -58,7 +58,7 @@ class Result:
     Args:
       exercise: which exercise.
       checks: of each check whether it passed, in order; what comes after a failure is not known.
-      failure: what stands in the way; None if the answer passes.
+      failure: why it fails; None if the answer passes.
       printed: what the answer printed.
       notes: what else it did, such as a file that it tried to write.
       place: the file of the answer, as the learner calls it.

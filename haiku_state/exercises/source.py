@@ -70,7 +70,7 @@ def _bounds(source: str) -> tuple[int, int]:
 
 
 def _comment(line: str) -> str:
-    """Return the text of a comment that stands alone, unless it is a mark."""
+    """Return the text of a comment on a line of its own, unless it is a mark."""
     match = re.fullmatch(r"\s*# (?!<)(.*\S)\s*", line)
     return match[1] if match else ""
 

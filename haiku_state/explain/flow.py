@@ -319,7 +319,7 @@ class _Resolver:
                 )
 
     def _with_end(self, leaf: FlowLeaf) -> FlowLeaf:
-        """Say what becomes of a leaf of state."""
+        """Return the leaf; if it is state, with what becomes of it."""
         if leaf.kind == "params":
             return leaf
         if (leaf.module, leaf.name) in self.seen.recorder.leaked:

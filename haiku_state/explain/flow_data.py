@@ -88,7 +88,7 @@ class FlowLeaf:
         return math.prod(self.shape)
 
     def fate(self, lang: str | None = None) -> list[str]:
-        """Say in words what happens to it in ``apply``.
+        """Describe in words what happens to it in ``apply``.
 
         Args:
           lang: as in :meth:`Flow.text`.

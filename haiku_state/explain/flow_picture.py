@@ -269,7 +269,7 @@ class _Picture:
         return "\n".join([head, *self.parts, "</svg>"])
 
     def _story(self) -> str:
-        """Say in words what the picture shows."""
+        """Describe in words what the picture shows."""
         leaves = self.flow.leaves
         count = {kind: sum(leaf.kind == kind for leaf in leaves) for kind in ("params", "state")}
         sentences = [translated(STORY, self.lang).format(frame=self.flow.frame, **count)]

@@ -259,7 +259,7 @@ def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
                 expected=_("an array of this process, or one with a copy on each process"),
                 wrong="history.record(train_state)",
                 right="history.record(multihost_utils.process_allgather(train_state, tiled=True))",
-                why=_("a process can only read what lies on its own devices"),
+                why=_("a process can only read what is on its own devices"),
                 more="api/explain",
             )
         if _is_key(leaf):

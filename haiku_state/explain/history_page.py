@@ -158,7 +158,7 @@ def _type(summary: "LeafSummary") -> str:
 
 
 def _retyped(series: "list[LeafSummary | None]") -> list[bool]:
-    """Tell at which records the dtype or the shape is not that of the record before."""
+    """Return for each record whether its dtype or shape differs from the record before."""
     types = [None if summary is None else _type(summary) for summary in series]
     retyped, before = [], None
     for now in types:

@@ -475,7 +475,7 @@ def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
 
 
 def _new_functions(run: _Run) -> Iterator[Finding]:
-    """The functions that are made and jitted in the call: each call compiles them anew."""
+    """The functions that are made and jitted in the call: each call compiles them again."""
     for function, place in run.watch.jitted:
         if isinstance(function, types.FunctionType) and not run.reach.knows(function):
             yield Finding("retrace", function.__name__, *place, "new function")

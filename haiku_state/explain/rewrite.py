@@ -1,7 +1,7 @@
 """How the line of a finding is written instead: with explicit state, and in Haiku.
 
 Each kind of finding has a function here, which looks for what the finding names in one statement
-and writes that statement anew. Where it does not find it, or where the source is not at hand, only
+and rewrites that statement. Where it does not find it, or where the source is not at hand, only
 the advice in words remains.
 """
 

@@ -66,7 +66,7 @@ class Event(NamedTuple):
     """The holder and the key of what was changed."""
 
     reached: str = ""
-    """What the function itself calls it, where the line has another name."""
+    """What the function itself calls it, where the line has a different name."""
 
 
 class Stopped(BaseException):
@@ -426,7 +426,7 @@ class Watch:
     # names, as the source has them
 
     def _nodes(self, kind: Any) -> list[Any]:
-        """The parts of that kind which stand on the present line."""
+        """The parts of that kind that are on the present line."""
         return [node for node in expressions_on(self.place) if isinstance(node, kind)]
 
     def _resolves(self, node: ast.expr, is_it: Callable[[Any], bool]) -> bool:
@@ -730,7 +730,7 @@ def _leaves(tree: Any) -> list[Any]:
 
 
 def expressions_on(place: Place) -> list[Any]:
-    """Return the nodes of the syntax tree that stand on a line, outer ones first."""
+    """Return the nodes of the syntax tree that are on a line, outer ones first."""
     return [
         node for node in _parsed(place.file) if node.lineno <= place.line <= (node.end_lineno or 0)
     ]

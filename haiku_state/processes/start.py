@@ -66,7 +66,7 @@ def start_processes(
       timeout: how long this process waits for the others, in seconds. If not all have joined then,
         it ends: the text of ``ProcessStartError`` on stderr, and exit code 3.
       settings: values by name that must be the same in all processes, such as the seed and the
-        number of epochs. Processes that disagree would train on silently, or wait for ever.
+        number of epochs. Processes that disagree would train on silently, or wait forever.
 
     Raises:
       ArgumentError: an argument is malformed, out of range or left out.

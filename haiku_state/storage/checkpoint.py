@@ -338,7 +338,7 @@ def _steps_in(directory: Path) -> list[int]:
 
 @contextlib.contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """Keep the first processes of other runs from saving here at the same time."""
+    """Keep other runs' first processes from saving here at the same time."""
     try:
         import fcntl
     except ImportError:  # Windows does not have it, and cannot lock a folder

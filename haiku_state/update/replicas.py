@@ -94,7 +94,7 @@ def unreplicate(tree: Tree) -> Tree:
 
 
 def split_batch(batch: Tree, num_devices: int) -> Tree:
-    """Give each device an equal part of the batch, in order.
+    """Split the batch into equal parts, one for each device, in order.
 
     Args:
       batch: a PyTree with leaves of shape (rows, …).

@@ -67,7 +67,9 @@ def test_it_has_the_libraries_and_may_still_choose_its_devices(kernel, tmp_path)
     flags = "os.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=3'"
     assert printed(client, f"{flags}\nimport jax\nprint(jax.device_count())") == "3\n"
     # a program that a page starts can be waited for
-    assert printed(client, "import subprocess\nprint(subprocess.call('exit 3', shell=True))") == "3\n"
+    assert (
+        printed(client, "import subprocess\nprint(subprocess.call('exit 3', shell=True))") == "3\n"
+    )
 
 
 def test_it_ends_when_it_is_told(kernel):

@@ -13,7 +13,7 @@ HELP = _("show which versions are installed, what fails, and what to install ins
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Tell the parser what runs the command."""
+    """Register in the parser what runs the command."""
     parser.set_defaults(run=run)
 
 

@@ -39,7 +39,7 @@ TRY = _("{problem}; try: {right}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
-    """Tell the parser the subcommands, and what runs each."""
+    """Add the subcommands to the parser, and what runs each."""
     title = translated(_("commands"))
     commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
 

@@ -20,7 +20,7 @@ MORE = _(
 
 
 def add_arguments(parser: OneLineParser) -> None:
-    """Tell the parser the arguments of the command, and what runs it."""
+    """Add the arguments of the command to the parser, and what runs it."""
     # fmt: off
     parser.add_argument_group(translated(_("arguments"))).add_argument(
         "target", metavar="FILE.py:FUNCTION", help=translated(_(

@@ -181,7 +181,7 @@ def evaluated(
     Args:
       parser: which ends the command if they cannot be evaluated.
       option: the option that they are from.
-      text: what stands between the parentheses of the call.
+      text: what is between the parentheses of the call.
       module: the names that it may use, besides `NAMES`.
 
     Returns:

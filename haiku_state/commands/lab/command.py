@@ -36,7 +36,7 @@ PACK = "jupyterlab-language-pack-zh-CN"
 
 
 def add_arguments(parser: OneLineParser) -> None:
-    """Tell the parser the arguments of the command, and what runs it."""
+    """Add the arguments of the command to the parser, and what runs it."""
     group = parser.add_argument_group(translated(_("arguments")))
     text = translated(_("the folder to put the notebooks in; this folder by default"))
     group.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path(), help=text)

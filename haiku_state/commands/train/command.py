@@ -30,7 +30,7 @@ SAME = (
 
 
 def add_arguments(parser: OneLineParser) -> None:
-    """Tell the parser the arguments of the command, and what runs it."""
+    """Add the arguments of the command to the parser, and what runs it."""
     add = parser.add_option
     positive, not_negative = _whole_number(1), _whole_number(0)
     # fmt: off

@@ -29,7 +29,7 @@ def print_row(model: str, row: Epoch) -> None:
 
 
 def save_plot(rows: list[Epoch], model: str, path: Path) -> None:
-    """Draw the curves of loss and score; the file is whole or absent."""
+    """Draw the curves of loss and score; the file is complete or absent."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 3.2), layout="constrained")

@@ -126,7 +126,7 @@ class Process:
         self._folder.cleanup()
 
     def run(self, job: dict[str, Any], question: dict[str, Any]) -> Ended:
-        """Give it its job, ask its question once the answer is loaded, and wait for the end.
+        """Send the job, ask the question once the answer is loaded, and wait for the end.
 
         Args:
           job: ``module``, ``path``, ``source``, ``seconds``, and the folder ``work`` that it may

@@ -19,7 +19,7 @@ class Leaf:
       array: its numbers; those of a random key, for a key.
       dtype: the name of its dtype.
       weak: whether its dtype is weak.
-      text: for a string, or for what is no array.
+      text: for a string, or for what is not an array.
     """
 
     array: Any = None

@@ -87,7 +87,7 @@ UNROLLED = Idea(
 )
 CHOSEN = Idea(
     "chosen count",
-    _("The number of microbatches is an argument: the caller chooses it anew in each call."),
+    _("The number of microbatches is an argument: the caller chooses it again in each call."),
     LESSON,
 )
 GRADIENT = Idea(

@@ -66,7 +66,7 @@ EXERCISE = Exercise(
     minutes=5,
     hints=(
         _("Which two things does a caller need from `count` in order to call it once more?"),
-        _("Look at the line with `return`: the output and the new state stand there as a pair."),
+        _("Look at the line with `return`: the output and the new state are there as a pair."),
         _("The new state is `state + increment`; put it behind the output, with a comma between."),
     ),
     checks=(

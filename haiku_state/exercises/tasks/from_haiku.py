@@ -94,7 +94,7 @@ NAMES = Idea(
     "table of names",
     _(
         "Haiku's trees have two levels: the path of the module, and the name in it. Each leaf "
-        "needs its place in the other tree, and a leaf that is left out starts anew."
+        "needs its place in the other tree, and a leaf that is left out starts over."
     ),
     "beyond/moving_to_nnx#a-table-of-names",
 )

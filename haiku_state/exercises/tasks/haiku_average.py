@@ -114,7 +114,7 @@ def _truth(
     swapped=False,
     kept=("hidden", "counter"),
 ):
-    """Return the outputs and the last state; what stands behind the star makes mistakes."""
+    """Return the outputs and the last state; the arguments after the star make mistakes."""
     state = {"hidden": np.float64(hidden), "counter": np.int32(counter)}
     d, outputs = np.float64(decay_rate), []
     past = 1 - d if swapped else d

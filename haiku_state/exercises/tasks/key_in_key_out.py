@@ -49,7 +49,7 @@ OWN_KEY = Idea(
     "key from outside",
     _(
         "The numbers do not depend on the key in the state. A random function draws from the key "
-        "that it is given, so that whoever calls it decides about the numbers."
+        "that it is given, so that its caller determines the numbers."
     ),
 )
 DISTRIBUTION = Idea(

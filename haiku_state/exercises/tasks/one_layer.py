@@ -59,7 +59,7 @@ SAME_FUNCTIONS = Idea(
     "same functions",
     _(
         "Only where the encoder is created has to change. `encode` and `distance` compute what "
-        "they did, and stand in `model.apply` in this order."
+        "they did, and occur in `model.apply` in this order."
     ),
     LESSON,
 )

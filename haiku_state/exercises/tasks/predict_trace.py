@@ -82,7 +82,7 @@ ONE_TRACE = Idea(
 )
 SHAPE = Idea(
     "shape",
-    _("A record fits one shape only. An array of another shape is traced again."),
+    _("A record fits one shape only. An array of a different shape is traced again."),
     "pure/thinking_in_jax#what-jit-sees",
 )
 DTYPE = Idea(

@@ -123,7 +123,7 @@ MODES = Idea(
     "haiku/batch_norm#training-and-evaluation",
 )
 KEYS = Idea(
-    "key is no state",
+    "key is not state",
     _(
         "Haiku splits the key within a run. From run to run, the masks depend on the key that is "
         "passed in; the state does not carry it."

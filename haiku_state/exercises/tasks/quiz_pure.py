@@ -107,7 +107,7 @@ ALL_AT_ONCE = Idea(
     "pure/transformations#vmap-many-at-once",
 )
 TRACED_ANEW = Idea(
-    "traced anew",
+    "traced again",
     _("It is `jit` that keeps its record for later calls. `vmap` alone traces in each call."),
     "pure/transformations#what-purity-buys",
 )

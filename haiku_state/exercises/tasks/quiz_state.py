@@ -141,7 +141,7 @@ LEAVES = Idea(
     "leaf or node",
     _(
         "JAX asks of each part whether it is a container, not whether it is an array. A tuple is "
-        "one, whatever stands in it; a string is not; `None` is an empty place."
+        "one, whatever is in it; a string is not; `None` is an empty place."
     ),
     "state/pytrees#what-is-a-leaf-and-what-is-not",
 )

@@ -61,7 +61,7 @@ OPT_STATE = Idea(
     "optimizer state",
     _(
         "Momentum begins again from zero. The first loss after the resume is still the same, and "
-        "from the second one on it is another run."
+        "from the second one on it is a different run."
     ),
     LESSON,
 )
@@ -162,9 +162,9 @@ def _zero(name):
 EXERCISE = Exercise(
     title=_("Exact resume"),
     statement=_(
-        "`save(path, train_state)` keeps only the params, so a resumed run is another run. Change "
-        "`save` and `load` so that `load(path)` returns the whole train state, with the same "
-        "dtypes. The rest of the program stays as it is.\n\nThe check trains three steps in a "
+        "`save(path, train_state)` keeps only the params, so a resumed run is a different run. "
+        "Change `save` and `load` so that `load(path)` returns the whole train state, with the "
+        "same dtypes. The rest of the program stays as it is.\n\nThe check trains three steps in a "
         "first process, calls `save`, and kills the process. A second process calls `load` and "
         "trains three more steps. They must be those of a run that was never interrupted."
     ),

@@ -33,7 +33,7 @@ NEW_FUNCTION = Idea(
     "new function",
     _(
         "The step was traced in each iteration. JAX keeps a compiled program for each function "
-        "object, and a function that is made anew has none yet. A Python loop that is itself "
+        "object, and a new function has none yet. A Python loop that is itself "
         "compiled is written out: the program has the step once for each iteration."
     ),
     "update/jitted_update#a-new-function-each-time",

@@ -38,7 +38,7 @@ fourth = 3
 fifth = 1
 sixth = 6
 
-# wrong: key is no state
+# wrong: key is not state
 first = 0
 second = 4
 third = 2

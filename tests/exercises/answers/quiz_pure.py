@@ -54,7 +54,7 @@ third = 10
 fourth = 6.0
 fifth = (7.0, "error")
 
-# wrong: traced anew
+# wrong: traced again
 first = (2.0, 10.0)
 second = (0.0, 1.0)
 third = 1
