@@ -2,8 +2,8 @@
 
 A kernel of Jupyter imports for some four seconds before a page's first cell computes anything.
 Here one process imports what the pages use, and asks JAX for nothing, so that a page may still
-choose its devices. It is forked for each kernel. What Jupyter starts and watches is a small process,
-which hands its environment over and ends with the kernel. Where processes cannot be forked,
+choose its devices. It is forked for each kernel. What Jupyter starts and watches is a small process
+that hands its environment over and ends with the kernel. Where processes cannot be forked,
 Jupyter's own kernels run.
 """
 

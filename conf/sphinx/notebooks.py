@@ -270,7 +270,7 @@ class Notebooks(SphinxDirective):
 
 
 def check_notebooks(site: Path) -> list[str]:
-    """Compare the notebooks of the two languages: the same cells, code and outputs."""
+    """Compare the notebooks of the two languages: the same cells, code and outputs, with words."""
     found = []
     names = sorted(file.relative_to(site / "en") for file in site.glob(f"en/{FOLDER}/*/*.ipynb"))
     for name in names:
@@ -280,7 +280,17 @@ def check_notebooks(site: Path) -> list[str]:
         )
         if list(map(_shape, english)) != list(map(_shape, chinese)):
             found.append(f"{name}: the cells, their code or their outputs differ")
+        bare = [cell.source for cell in english if cell.cell_type == "code" and _is_bare(cell)]
+        found += [f"{name}: what are the numbers that this cell prints?\n{cell}" for cell in bare]
     return found
+
+
+def _is_bare(cell: Any) -> bool:
+    """Return whether a cell prints numbers alone, which are not a counter's: 1 2 3, or 1 1 1."""
+    texts = [output.text for output in cell.outputs if output.get("name") == "stdout"]
+    numbers = "".join(texts).split()
+    words = [word for word in numbers if re.search("[A-Za-z]{2}", word)]
+    return bool(numbers) and not words and numbers not in (["1", "2", "3"], ["1", "1", "1"])
 
 
 def _shape(cell: Any) -> Any:

@@ -117,6 +117,15 @@ def test_a_translation_has_the_placeholders_of_the_original():
         assert placeholders(chinese) == placeholders(english)
 
 
+def test_a_sentence_has_one_translation_in_the_package_and_on_the_site():
+    package = {english: text for english, text in entries(read(PO)).items() if " " in english}
+    for catalog in sorted(GLOSSARY.parent.glob("locale/**/*.po")):
+        shared = {
+            english: text for english, text in entries(read(catalog)).items() if english in package
+        }
+        assert shared == {english: package[english] for english in shared}, catalog
+
+
 def test_the_gate_sees_an_untranslated_text(tmp_path):
     file = tmp_path / "haiku_state.po"
     file.write_text(PO.read_text(encoding="utf-8").replace(CHINESE, ""), encoding="utf-8")

@@ -74,6 +74,9 @@ def test_a_lesson_holds_to_what_it_shows(name):
         assert not line.startswith(("%", "!")), line
 
 
+PLOTS = r"\bplt\b|\bax(?:is|es)?\.|\bfigure\.|\.(?:plot|imshow|semilog\w|bar|axhline|scatter)\("
+
+
 def test_what_plots_is_folded():
     visible = [
         line
@@ -82,7 +85,7 @@ def test_what_plots_is_folded():
         for line in code.splitlines()
         if line.strip()
     ]
-    plotting = [line for line in visible if re.search(r"\bplt\b|\baxe?s\.|figure\.", line)]
+    plotting = [line for line in visible if re.search(PLOTS, line)]
     assert len(plotting) < 0.03 * len(visible), plotting
 
 

@@ -56,7 +56,7 @@ def double(x):
     return 2 * x  # no state
 
 
-print(double(21))
+print("doubled", double(21))
 ```
 
 ```{code-cell} ipython3
@@ -179,7 +179,7 @@ def test_a_notebook_is_in_the_language_of_its_page(notebooks):
 def test_it_has_the_page_s_outputs_and_not_its_checks(notebooks, language):
     settings, printed, drawn = code(notebooks[language])
     assert settings.metadata.tags == ["figures"]
-    assert printed.outputs[0].text == "42\n"
+    assert printed.outputs[0].text == "doubled 42\n"
     assert drawn.metadata == {"tags": ["plot"], "jupyter": {"source_hidden": True}}
     assert set(drawn.outputs[0].data) == {"text/plain", "text/html", "image/svg+xml"}
 
@@ -193,6 +193,18 @@ def test_it_runs_on_its_own_and_shows_the_same(notebooks, language, tmp_path):
     after = {"jax": "0.10", "lessons": {"one": {"cells": shown(ran), "failure": None}}}
     assert differences(before, after, ()) == []
     assert [name for name in before["lessons"]["one"]["cells"] if name]
+
+
+def test_numbers_without_a_word_are_found(site, notebooks):
+    files = [site / language / "notebooks/state/one.ipynb" for language in ("en", "zh_CN")]
+    before = [file.read_text(encoding="utf-8") for file in files]
+    for output, count in (("0.44 0.26", 1), ("True 3", 0), ("1 2 3", 0), ("1 2 4", 1)):
+        for file, text in zip(files, before, strict=True):
+            assert text.count("doubled 42") == 1
+            file.write_text(text.replace("doubled 42", output), encoding="utf-8")
+        assert len(check_notebooks(site)) == count, output
+    for file, text in zip(files, before, strict=True):
+        file.write_text(text, encoding="utf-8")
 
 
 def test_the_languages_are_compared(site, notebooks):
