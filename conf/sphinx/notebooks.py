@@ -289,8 +289,8 @@ def _is_bare(cell: Any) -> bool:
     """Return whether a cell prints numbers alone, which are not a counter's: 1 2 3, or 1 1 1."""
     texts = [output.text for output in cell.outputs if output.get("name") == "stdout"]
     numbers = "".join(texts).split()
-    words = [word for word in numbers if re.search("[A-Za-z]{2}", word)]
-    return bool(numbers) and not words and numbers not in (["1", "2", "3"], ["1", "1", "1"])
+    named = any(re.search(r"\b[A-Za-z]", word) for word in numbers)
+    return bool(numbers) and not named and numbers not in (["1", "2", "3"], ["1", "1", "1"])
 
 
 def _shape(cell: Any) -> Any:
