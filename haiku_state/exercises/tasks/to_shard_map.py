@@ -45,7 +45,7 @@ import haiku_state as hs
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Check, Exercise, Idea, Mistake
 
-LESSON = "update/meshes#the-trap-of-the-port"
+LESSON = "update/meshes#the-trap-in-porting"
 DEVICE_AXIS = Idea(
     "no device axis",
     _(

@@ -16,7 +16,7 @@ rerun(
 )
 says("returns {} and {},".format(*outputs))
 [path] = state
-says(f"the one path `{path}`.")
+says(f"the state has only the path `{path}`.")
 
 
 # %% 3

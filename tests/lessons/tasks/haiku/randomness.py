@@ -41,4 +41,4 @@ before, after = (
 )
 weights = before["last"]["w"]
 says(f"{(after['last']['w'] == weights).sum()} of the {weights.size} weights of `last`")
-says(f"All {(after['first']['w'] == weights).sum()} of these are now in `first`")
+says(f"All {(after['first']['w'] == weights).sum()} of those are now in `first`")

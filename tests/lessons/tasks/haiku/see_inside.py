@@ -42,6 +42,6 @@ flow = hs.record_flow(evaluate, train_state.params, train_state.state, x[0])
 read = [leaf for leaf in flow.leaves if leaf.kind == "state"]
 assert {leaf.name for leaf in read} == {"average"}
 assert all(leaf.read for leaf in read)
-says(f"it reads {len(read)} leaves")
-says(*(f"they end `{end}`" for end in {leaf.end for leaf in read}))
+says(f"It reads {len(read)} leaves")
+says(*(f"their `end` is `{end}`" for end in {leaf.end for leaf in read}))
 says(f"`draws` is `{flow.draws}`")

@@ -23,7 +23,7 @@ def scale(x, factor):
 
 scaled = jax.jit(scale)
 results = [scaled(10.0, factor) for factor in (2.0, 3.0)]
-says("give {:.0f} and {:.0f}".format(*results), "with one trace")
+says("return {:.0f} and {:.0f}".format(*results), "with one trace")
 assert len(count) == 1
 
 

@@ -26,7 +26,7 @@ function = counted(double)
 jitted = jax.jit(function)
 results = [jitted(number) for number in (np.float32(1), jnp.float32(1), np.float64(1))]
 assert {str(result.dtype) for result in results} == {"float32"}
-says("float32 of all three", f"so it is {function.count}")
+says("converts all three to float32", f"so it is {function.count}")
 # %% 4
 run = hs.jit_update(update)
 train_state = start()._replace(step=0)
