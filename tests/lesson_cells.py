@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import ModuleType
 
-import lesson_pages
+from haiku_site.content import lesson_pages
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

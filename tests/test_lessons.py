@@ -9,8 +9,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from haiku_site.content.lesson_pages import course
 from lesson_cells import DOCS, cells
-from lesson_pages import course
 from lessons.compare import Exemption, differences, number_pairs, outcome, outcomes, stale
 from lessons.driver import lesson_names
 from lessons.executed import executed_lessons

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import constraint_files
 import gather
-import measured_tree
 import probe
 import pytest
+from haiku_site.content import measured_tree
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +50,7 @@ def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, show
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A tree with two sets, both tested; the site is built on the second."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
     monkeypatch.setattr(gather, "SITE", "0.12")
     monkeypatch.setattr(gather, "LESSONS", ("0.4.30", "0.12"))
     monkeypatch.setattr(gather, "EXEMPTIONS", [])

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from haiku_site.content.lesson_pages import course, tasks
 from lesson_cells import DOCS
-from lesson_pages import course, tasks
 
 TESTS = Path(__file__).parent
 PAGE = """\

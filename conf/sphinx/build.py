@@ -22,15 +22,21 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from catalogs import EMPTY, FUZZY, check_catalogs, check_current, update_catalogs
-from check_site import check_site, check_styles
-from execution_cache import cache_path, files_hash
-from figures import tell_kernels
+from haiku_site.content.metadata import add_entrances
+from haiku_site.execute.cache import cache_path, files_hash
+from haiku_site.execute.figures import configure_kernels
+from haiku_site.execute.kernels import forked_kernels
+from haiku_site.finish.check_site import check_site, check_styles
+from haiku_site.finish.publish import publish
+from haiku_site.notebooks.write import FOLDER, archive, check_notebooks
+from haiku_site.translate.gate.catalogs import (
+    EMPTY,
+    FUZZY,
+    check_catalogs,
+    check_current,
+    update_catalogs,
+)
 from jupyter_cache import get_cache
-from kernels import forked_kernels
-from metadata import add_entrances
-from notebooks import FOLDER, archive, check_notebooks
-from publish import publish
 from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
@@ -55,16 +61,16 @@ def main() -> int:
     )
     options = parser.parse_args()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
-    tell_kernels(BUILD / "ipython")
+    configure_kernels(BUILD / "ipython")
     with forked_kernels():  # first, so that it imports beside this process
         import haiku_state  # noqa: F401  once, before processes are forked from this one
 
-        _forget_unless(_everything_but_the_prose())
+        _invalidate_cache_unless(_build_fingerprint())
         run = functools.partial(_build, options.lagging)
         run = _update_catalogs if options.update_catalogs else _compare if options.compare else run
         failed = run()
     if failed:  # Sphinx would not warn again about a page that has not changed since
-        _forget_unless("")
+        _invalidate_cache_unless("")
     return failed
 
 
@@ -117,7 +123,7 @@ def _build(lagging: bool = False) -> int:
     return 0
 
 
-def _everything_but_the_prose() -> str:
+def _build_fingerprint() -> str:
     """Return a fingerprint of what outdates Sphinx's last build, which only notices edited pages.
 
     A page that was added, removed or renamed counts, and so does its title, in both languages:
@@ -142,7 +148,7 @@ def _title(file: Path) -> str:
     return title[0] if title else ""
 
 
-def _forget_unless(known: str) -> None:
+def _invalidate_cache_unless(known: str) -> None:
     """Remove what Sphinx has built, unless it was built from the same inputs."""
     stamp = WORK / "built-from"
     if not known or not stamp.exists() or stamp.read_text() != known:
@@ -158,7 +164,7 @@ def _compare() -> int:
         seconds = []
         for step in (functools.partial(_sphinx, "html", "en", jobs=2), _build):
             shutil.rmtree(cache_path(BUILD / "executed"), ignore_errors=True)
-            _forget_unless("")
+            _invalidate_cache_unless("")
             start = time.perf_counter()
             # a process of its own: Sphinx translates some titles once, when it imports them
             with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:

@@ -4,12 +4,11 @@ import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path.insert(0, str(Path(__file__).parent))
 
-from about import day_of  # noqa: E402
-from execution_cache import cache_path  # noqa: E402
+from haiku_site import ROOT
+from haiku_site.content.about import day_of
+from haiku_site.execute.cache import cache_path
 
 project = "haiku_state"
 author = "haiku_state"
@@ -26,30 +25,30 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_copybutton",
-    "about",
-    "bug_cards",
-    "cells",
-    "compatibility",
-    "contents",
-    "course",
-    "drawings",
-    "error_cards",
-    "exercise_cards",
-    "figures",
-    "folds",
-    "formulas",
-    "glossary",
-    "home",
-    "lagging",
-    "languages",
-    "metadata",
-    "no_break",
-    "notebooks",
-    "outputs",
-    "parallel",
-    "search_index",
-    "strips",
-    "tabs",
+    "haiku_site.content.about",
+    "haiku_site.content.bug_cards",
+    "haiku_site.translate.cells",
+    "haiku_site.content.compatibility",
+    "haiku_site.content.contents",
+    "haiku_site.content.course",
+    "haiku_site.content.drawings",
+    "haiku_site.content.error_cards",
+    "haiku_site.content.exercise_cards",
+    "haiku_site.execute.figures",
+    "haiku_site.content.folds",
+    "haiku_site.content.formulas",
+    "haiku_site.content.glossary",
+    "haiku_site.content.home",
+    "haiku_site.translate.lagging",
+    "haiku_site.translate.languages",
+    "haiku_site.content.metadata",
+    "haiku_site.translate.no_break",
+    "haiku_site.notebooks.write",
+    "haiku_site.content.outputs",
+    "haiku_site.finish.parallel",
+    "haiku_site.finish.search_index",
+    "haiku_site.content.strips",
+    "haiku_site.content.tabs",
 ]
 templates_path = ["templates"]
 exclude_patterns = ["locale", "drawings"]

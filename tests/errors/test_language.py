@@ -9,8 +9,8 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
-from catalogs import check_catalog, read_glossary
-from exercise_texts import METHODS
+from haiku_site.translate.exercise_texts import METHODS
+from haiku_site.translate.gate.catalogs import check_catalog, read_glossary
 
 import haiku_state
 from haiku_state.errors import MissingKeyError

@@ -5,7 +5,7 @@ import re
 import haiku as hk
 import jax
 import pytest
-from error_cases import (
+from haiku_site.content.error_cases import (
     FOUR,
     PROBLEMS,
     SGD,

@@ -16,8 +16,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from haiku_site.content.lesson_pages import tasks
 from lesson_cells import cells
-from lesson_pages import tasks
 
 SOLUTIONS = Path(__file__).parent / "tasks"
 HEADING = re.compile(r"^# %% (\d)\n", re.MULTILINE)

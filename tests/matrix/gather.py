@@ -16,12 +16,14 @@ from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from measured_tree import ROOT, set_hash, tree_hash
 from packaging.requirements import Requirement
 from packaging.version import Version
 
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "conf/sphinx"))
 
+from haiku_site import ROOT
+from haiku_site.content.measured_tree import set_hash, tree_hash
 from lessons.compare import differences, outcomes, stale
 from lessons.exemptions import EXEMPTIONS
 

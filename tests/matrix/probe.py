@@ -12,7 +12,9 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from measured_tree import set_hash, tree_hash
+sys.path.append(str(Path(__file__).resolve().parents[2] / "conf/sphinx"))
+
+from haiku_site.content.measured_tree import set_hash, tree_hash
 
 LIBRARIES = (
     "jax", "jaxlib", "dm-haiku", "optax", "numpy", "scipy", "ml-dtypes", "chex", "jmp",

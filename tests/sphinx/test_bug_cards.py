@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from bug_cards import FATES, KINDS, BugCards, BugHere
 from docutils import nodes
 from docutils.utils import new_document
-from folds import Fold
+from haiku_site.content.bug_cards import FATES, KINDS, BugCards, BugHere
+from haiku_site.content.folds import Fold
 from lesson_cells import DOCS
 
 WRONG = "def bug():\n    return 1\n\n\nprint(bug())"

@@ -36,37 +36,37 @@ def tree(tmp_path, monkeypatch):
 def test_an_edit_of_prose_keeps_the_last_build_and_one_of_a_title_does_not(
     tree, name, old, new, kept
 ):
-    before = build._everything_but_the_prose()
+    before = build._build_fingerprint()
     text = (tree / name).read_text(encoding="utf-8")
     (tree / name).write_text(text.replace(old, new), encoding="utf-8")
-    assert (build._everything_but_the_prose() == before) is kept
+    assert (build._build_fingerprint() == before) is kept
 
 
 def test_a_page_that_was_added_or_removed_does_not(tree):
-    before = build._everything_but_the_prose()
+    before = build._build_fingerprint()
     (tree / "docs/state/more.md").write_text("# More\n")
-    assert build._everything_but_the_prose() != before
+    assert build._build_fingerprint() != before
     (tree / "docs/state/more.md").unlink()
-    assert build._everything_but_the_prose() == before
+    assert build._build_fingerprint() == before
     (tree / PAGE).unlink()
-    assert build._everything_but_the_prose() != before
+    assert build._build_fingerprint() != before
 
 
 def test_what_was_built_from_the_same_is_kept_and_nothing_after_a_failure(tree):
     built = tree / "build/sphinx/en/index.html"
-    build._forget_unless("one")
+    build._invalidate_cache_unless("one")
     built.parent.mkdir()
     built.write_text("")
-    build._forget_unless("one")
+    build._invalidate_cache_unless("one")
     assert built.exists()
-    build._forget_unless("two")
+    build._invalidate_cache_unless("two")
     assert not built.exists()
     built.parent.mkdir()
     built.write_text("")
-    build._forget_unless("")
+    build._invalidate_cache_unless("")
     assert not built.exists()
 
 
 def test_a_catalog_that_is_not_utf_8_is_left_to_the_gate(tree):
     (tree / CATALOG).write_bytes("树".encode("gbk"))
-    assert build._everything_but_the_prose()
+    assert build._build_fingerprint()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from catalogs import (
+from haiku_site.translate.gate.catalogs import (
     check_catalog,
     check_catalogs,
     check_current,

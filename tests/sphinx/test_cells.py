@@ -3,7 +3,9 @@
 from types import SimpleNamespace
 
 import pytest
-from cells import (
+from docutils import nodes
+from docutils.utils import new_document
+from haiku_site.translate.cells import (
     CellError,
     CellProse,
     ExtractCells,
@@ -12,8 +14,6 @@ from cells import (
     rewrite,
     skeleton,
 )
-from docutils import nodes
-from docutils.utils import new_document
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,7 @@
 """The checks of the built site, each shown a site with one defect."""
 
 import pytest
-from check_site import Page, check_site, check_styles
+from haiku_site.finish.check_site import Page, check_site, check_styles
 
 PARAGRAPH = '<p>{title} <img src="plot.png" alt="x" /><em>{of}</em> of <code>x</code></p>'
 PAGE = """<!DOCTYPE html>

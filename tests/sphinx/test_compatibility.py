@@ -3,10 +3,10 @@
 import json
 from types import SimpleNamespace
 
-import compatibility
 import pytest
 from docutils.utils import new_document
-from measured_tree import tree_hash
+from haiku_site.content import compatibility
+from haiku_site.content.measured_tree import tree_hash
 from sphinx.util.nodes import extract_messages
 
 ROW = {

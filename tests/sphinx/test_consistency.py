@@ -1,7 +1,7 @@
 """What holds across the catalogs, against injected defects in a course of two lessons."""
 
 import pytest
-from catalogs import check_catalogs
+from haiku_site.translate.gate.catalogs import check_catalogs
 
 GLOSSARY = """english,chinese,note,meaning,gloss,match
 tracer,追踪器,,A stand-in.,tracer,

@@ -5,8 +5,8 @@ import re
 
 import pytest
 from docutils.nodes import make_id
+from haiku_site.content.lesson_pages import FOLDED, course, minutes, parts, tasks
 from lesson_cells import DOCS, cells
-from lesson_pages import FOLDED, course, minutes, parts, tasks
 
 import haiku_state as hs
 from haiku_state import errors

@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from drawings import SVG, SvgDrawing
+from haiku_site.content.drawings import SVG, SvgDrawing
 from lesson_cells import DOCS
 
 DRAWINGS = sorted((DOCS / "drawings").glob("*.svg"))

@@ -3,10 +3,9 @@
 import json
 import re
 
-import error_cards
-import error_cases
 import pytest
 from docutils import nodes
+from haiku_site.content import error_cards, error_cases
 from lesson_cells import DOCS
 
 from haiku_state import errors

@@ -1,6 +1,6 @@
 """The cache's name changes with everything that the outputs of a cell depend on."""
 
-from execution_cache import LIBRARIES, cache_path, fingerprint, installed_versions
+from haiku_site.execute.cache import LIBRARIES, cache_path, fingerprint, installed_versions
 
 
 def test_the_fingerprint_follows_source_versions_and_data(tmp_path):

@@ -1,15 +1,15 @@
 """How the lessons' figures are drawn."""
 
 import io
-from pathlib import Path
 
-import figures
 import matplotlib
+from haiku_site import SPHINX
+from haiku_site.execute import figures
 from matplotlib.figure import Figure
 
 
 def drawn():
-    settings = Path(figures.__file__).parent / "matplotlibrc"
+    settings = SPHINX / "matplotlibrc"
     stream = io.BytesIO()
     with matplotlib.rc_context(fname=settings):
         figure = Figure()
@@ -25,9 +25,7 @@ def test_a_figure_is_the_same_on_each_run_and_shows_the_page_behind_it():
 
 
 def test_words_are_legible_on_a_phone():
-    settings = matplotlib.rc_params_from_file(
-        Path(figures.__file__).parent / "matplotlibrc", use_default_template=False
-    )
+    settings = matplotlib.rc_params_from_file(SPHINX / "matplotlibrc", use_default_template=False)
     width = 72 * settings["figure.figsize"][0]
     shown = 309  # pixels, on a page of 360
     sizes = [size for name, size in settings.items() if name.endswith(("size", "fontsize"))]
@@ -39,9 +37,9 @@ def test_words_are_legible_on_a_phone():
 def test_kernels_are_told(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", "")
     monkeypatch.setenv("MATPLOTLIBRC", "")
-    figures.tell_kernels(tmp_path)
+    figures.configure_kernels(tmp_path)
     from IPython.paths import get_ipython_dir
 
     assert get_ipython_dir() == str(tmp_path)
-    assert matplotlib.matplotlib_fname() == str(Path(figures.__file__).parent / "matplotlibrc")
+    assert matplotlib.matplotlib_fname() == str(SPHINX / "matplotlibrc")
     assert "svg" in (tmp_path / "profile_default/ipython_kernel_config.py").read_text()

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import dukpy
 import pytest
-from formulas import formula_html
+from haiku_site.content.formulas import formula_html
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["formulas"]
+extensions = ["haiku_site.content.formulas"]
 html_math_renderer = "katex"
 html_theme = "basic"
 """

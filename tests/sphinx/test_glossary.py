@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from glossary import Glossary, TermUse, _mark_terms, order, uses
+from haiku_site.content.glossary import Glossary, TermUse, _mark_terms, order, uses
+from haiku_site.content.lesson_pages import course
+from haiku_site.translate.gate.terms import read_glossary, terms_in
 from lesson_cells import DOCS
-from lesson_pages import course
-from terms import read_glossary, terms_in
 
 TABLE = """english,chinese,pinyin,note,meaning,gloss,match,taught
 leaf,叶节点,yè jié diǎn,,What is no container.,leaf,,a/leaf
@@ -139,7 +139,7 @@ def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeyp
     catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/reference/glossary.po"
     catalog.parent.mkdir(parents=True)
     catalog.write_text('msgid "Containers of `x`."\nmsgstr "`x` 的容器。"\n', encoding="utf-8")
-    monkeypatch.setattr("glossary.course", lambda docs: {"a/page": None})
+    monkeypatch.setattr("haiku_site.content.glossary.course", lambda docs: {"a/page": None})
     app = SimpleNamespace(
         srcdir=tmp_path,
         builder=SimpleNamespace(name="html", get_relative_uri=lambda here, there: f"../{there}"),

@@ -4,15 +4,14 @@ import re
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
-import about
-import contents
 import pytest
 from constraint_files import FOLDER, lines
-from course import duration
 from docutils import nodes
-from home import SYSTEMS, install_line, newest_sets
+from haiku_site.content import about, contents
+from haiku_site.content.course import duration
+from haiku_site.content.home import SYSTEMS, install_line, newest_sets
+from haiku_site.content.lesson_pages import course, minutes, parts
 from lesson_cells import DOCS
-from lesson_pages import course, minutes, parts
 from packaging.requirements import Requirement
 from sphinx import addnodes
 

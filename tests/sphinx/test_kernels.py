@@ -6,8 +6,8 @@ import sys
 import time
 
 import pytest
+from haiku_site.execute.kernels import forked_kernels
 from jupyter_client import KernelManager
-from kernels import forked_kernels
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux forks its kernels")
 

@@ -2,9 +2,9 @@
 
 from xml.etree import ElementTree
 
-import metadata
 import pytest
 from docutils.core import publish_doctree
+from haiku_site.content import metadata
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,18 +9,20 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from haiku_site.notebooks.write import check_notebooks, join_streams
 from lessons.compare import differences
 from lessons.executed import shown
 from nbclient import NotebookClient
-from notebooks import check_notebooks, join_streams
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["myst_nb", "sphinx_design", "cells", "course", "drawings", "folds", "languages"]
-extensions += ["figures", "notebooks"]
+extensions = ["myst_nb", "sphinx_design", "haiku_site.translate.cells"]
+extensions += [f"haiku_site.content.{{name}}" for name in ("course", "drawings", "folds")]
+extensions += ["haiku_site.translate.languages", "haiku_site.execute.figures"]
+extensions += ["haiku_site.notebooks.write"]
 nb_execution_mode = "cache"
 nb_execution_cache_path = "{{cache}}"
 nb_execution_raise_on_error = True

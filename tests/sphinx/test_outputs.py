@@ -1,7 +1,7 @@
 """Which outputs keep their columns."""
 
 import pytest
-from outputs import has_columns
+from haiku_site.content.outputs import has_columns
 
 TABLE = """\
           losses    grads

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from parallel import pair
+from haiku_site.finish.parallel import pair
 
 PAGE = """<html><nav><p>Not of the article</p></nav><article class="bd-article">
 <p class="eyebrow">{lesson}</p>

@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
-from check_site import Page
-from lagging import progress
+from haiku_site.finish.check_site import Page
+from haiku_site.translate.lagging import progress
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["myst_nb", "cells", "folds", "lagging", "languages"]
+extensions = ["myst_nb", "haiku_site.content.folds"]
+extensions += [f"haiku_site.translate.{{name}}" for name in ("cells", "lagging", "languages")]
 nb_execution_mode = "cache"
 nb_execution_cache_path = "{{cache}}"
 nb_execution_raise_on_error = True

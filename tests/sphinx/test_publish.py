@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pydata_sphinx_theme
 import pytest
-from publish import LOAD_SCRIPTS, PLAIN, TAB_STOPS, publish
+from haiku_site.finish.publish import LOAD_SCRIPTS, PLAIN, TAB_STOPS, publish
 from pygments.styles import get_style_by_name
 from pygments.token import STANDARD_TYPES, Text
 

@@ -3,9 +3,9 @@
 import json
 
 import pytest
-import search_index
 from docutils import nodes
 from docutils.utils import new_document
+from haiku_site.finish import search_index
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
 

@@ -3,13 +3,13 @@
 import re
 
 import pytest
-from bug_cards import FATES, KINDS
 from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
+from haiku_site.content.bug_cards import FATES, KINDS
+from haiku_site.content.lesson_pages import course
+from haiku_site.content.strips import Strip
 from lesson_cells import DOCS
-from lesson_pages import course
-from strips import Strip
 
 STRIP = re.compile(r"^```\{strip\} (.*)$", re.MULTILINE)
 LESSONS = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in course(DOCS)}

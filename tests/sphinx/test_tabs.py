@@ -2,8 +2,8 @@
 
 from docutils import nodes
 from docutils.utils import new_document
+from haiku_site.content.tabs import SectionTabs, TabsHere
 from sphinx_design.shared import is_component
-from tabs import SectionTabs, TabsHere
 
 
 def section(name, *children):

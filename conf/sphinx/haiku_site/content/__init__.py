@@ -1,0 +1,1 @@
+"""What only this site shows: directives, cards, drawings, the course."""

@@ -1,0 +1,192 @@
+"""The errors of the package on the site: each as it is printed, in the language of the page.
+
+``error_cases.py`` makes every error happen. It runs once for both languages, and again when
+the package or the calls have changed; what it prints lies beside the executed notebooks.
+"""
+
+import difflib
+import hashlib
+import inspect
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from haiku_site.content.course import link_to
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+from sphinx.locale import _
+from sphinx.util.docutils import SphinxDirective
+
+from haiku_state import errors
+from haiku_state.errors import language
+
+CALLS = Path(__file__).with_name("error_cases.py")
+CATALOG = language.FOLDER / "zh_CN/LC_MESSAGES/haiku_state.mo"
+TOKEN = re.compile(r"\w+|\s+|.")
+
+
+def cases(cache: Path) -> list[dict[str, Any]]:
+    """Return what the errors say, case by case, from a folder where it is kept."""
+    digest = hashlib.sha256(CALLS.read_bytes() + CATALOG.read_bytes()).hexdigest()[:16]
+    file = cache / f"errors-{digest}.json"
+    if not file.exists():
+        command = [sys.executable, str(CALLS)]
+        ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+        if ran.returncode:
+            raise ExtensionError(f"{CALLS} failed:\n{ran.stderr}")
+        for old in cache.glob("errors-*.json"):
+            old.unlink()
+        cache.mkdir(parents=True, exist_ok=True)
+        file.write_text(ran.stdout, encoding="utf-8")
+    found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+class Reads(SphinxDirective):
+    """A directive that shows what errors say."""
+
+    def cases(self) -> list[dict[str, Any]]:
+        """Return all cases, with their texts in the language of the page."""
+        for file in (CALLS, CATALOG):
+            self.env.note_dependency(str(file))
+        kept = Path(self.config.nb_execution_cache_path)
+        return [{**case, **case["texts"][str(self.config.language)]} for case in cases(kept)]
+
+
+class Cards(Reads):
+    """A card for each class of errors that is named."""
+
+    required_arguments = 1
+    final_argument_whitespace = True
+
+    def run(self) -> list[nodes.Node]:
+        """Let autodoc describe each class, and add what its errors say."""
+        cards = nodes.Element()
+        for name in self.arguments[0].split():
+            self._describe(name, cards)
+        return cards.children
+
+    def _describe(self, name: str, cards: nodes.Element) -> None:
+        source, line = self.get_source_info()
+        lines = StringList([f".. autoexception:: {name}()"], items=[(source, line - 1)])
+        described = nodes.Element()
+        self.state.nested_parse(lines, self.content_offset, described)
+        for card in described.findall(addnodes.desc):
+            card["classes"].append("hs-error")
+            signature, content = card.children
+            signature.children = [*_head(signature, name)]
+            content.children[1:1] = self._cases(name)
+        cards += described.children
+
+    def _cases(self, name: str) -> Iterator[nodes.Node]:
+        shown = set()
+        for case in self.cases():
+            lines = [text for _label, text in case["lines"]]
+            if case["error"] == name and tuple(lines) not in shown:
+                shown.add(tuple(lines))
+                yield self._case(case)
+
+    def _case(self, case: dict[str, Any]) -> nodes.container:
+        """Show one error as it is printed."""
+        first, *rest = case["what"].splitlines()
+        what = _paragraph(*inline(first), kind="hs-what")
+        what += [nodes.literal("", line.strip(), classes=["hs-code"]) for line in rest]
+        (wrong, bad), (right, good), (why, reason), (more, page) = case["lines"]
+        changes = diff(bad, good)
+        link = link_to(re.sub(r"^\w+/|\.html$", "", page), self)
+        parts = nodes.definition_list(classes=["hs-parts"])
+        parts += [
+            _part(wrong, "hs-wrong", nodes.literal("", "", *changes[0], classes=["hs-code"])),
+            _part(right, "hs-right", nodes.literal("", "", *changes[1], classes=["hs-code"])),
+            _part(why, "hs-why", *inline(reason)),
+            _part(more, "hs-why", link),
+        ]
+        if case["before"]:
+            said = nodes.literal("", case["before"], classes=["hs-code"])
+            parts += _part(_("replaces"), "hs-why", said)
+        return nodes.container("", what, parts, classes=["hs-case"])
+
+
+class Seen(Reads):
+    """What a reader sees of the problem of this number: the errors that JAX or Haiku raises."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """List each of them once."""
+        number = int(self.arguments[0])
+        seen = {case["before"]: None for case in self.cases() if case["problem"] == number}
+        seen.pop("", None)
+        if not seen:
+            raise self.error(f"no case of problem {number} has an error of JAX or Haiku")
+        lines = [nodes.literal("", text, classes=["hs-code"]) for text in seen]
+        return [_paragraph(line, kind="hs-seen") for line in lines]
+
+
+def _head(signature: nodes.Element, name: str) -> Iterator[nodes.Node]:
+    """Keep the name of a class, and put the built-in beside it that would catch the error."""
+    yield from signature.findall(addnodes.desc_name)
+    builtin = [base for base in inspect.getmro(getattr(errors, name)) if _is_builtin(base)]
+    nearest = [base.__name__ for base in builtin if not _is_base_of_another(base, builtin)]
+    yield nodes.inline("", " · ".join(nearest), classes=["hs-base"])
+
+
+def _is_builtin(base: type) -> bool:
+    return base.__module__ == "builtins" and base is not object
+
+
+def _is_base_of_another(base: type, others: list[type]) -> bool:
+    return any(issubclass(other, base) for other in others if other is not base)
+
+
+def _part(label: str, kind: str, *text: nodes.Node) -> nodes.definition_list_item:
+    term = nodes.term("", label, classes=[kind], translatable=False)
+    return nodes.definition_list_item(
+        "", term, nodes.definition("", _paragraph(*text), classes=[kind])
+    )
+
+
+def _paragraph(*text: nodes.Node, kind: str = "") -> nodes.paragraph:
+    """Make a paragraph in the words of the package: no catalog has it, and its quotes are code."""
+    classes = [kind] if kind else []
+    return nodes.paragraph(
+        "", "", *text, classes=classes, translatable=False, support_smartquotes=False
+    )
+
+
+def inline(text: str) -> list[nodes.Node]:
+    """Show code between backticks as code."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:
+        return [nodes.Text(text)]
+    return [
+        nodes.literal("", piece) if number % 2 else nodes.Text(piece)
+        for number, piece in enumerate(pieces)
+    ]
+
+
+def diff(wrong: str, right: str) -> tuple[list[nodes.Node], list[nodes.Node]]:
+    """Split two lines into what they share and what differs, which is marked."""
+    before, after = TOKEN.findall(wrong), TOKEN.findall(right)
+    rows: tuple[list[nodes.Node], list[nodes.Node]] = ([], [])
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for kind, a, b, c, d in matcher.get_opcodes():
+        for row, text in zip(rows, ("".join(before[a:b]), "".join(after[c:d])), strict=True):
+            if text:
+                same = kind == "equal" or not text.strip()
+                row.append(nodes.Text(text) if same else nodes.strong("", text))
+    return rows
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_directive("error-cards", Cards)
+    app.add_directive("seen", Seen)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,152 @@
+"""The exercises of the package on the site: a card for each, and links to them in the lessons.
+
+Their texts are those of the package, in the language of the page, so that a page and a terminal
+say the same.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from haiku_site import ROOT
+from haiku_site.content.course import link_to
+from haiku_site.content.folds import Fold
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.locale import _
+from sphinx.util.docutils import SphinxDirective
+
+import haiku_state
+from haiku_state import exercises
+from haiku_state.errors.language import reading, translated
+from haiku_state.exercises import tasks
+from haiku_state.exercises.exercise import Exercise
+from haiku_state.exercises.notebook import KINDS
+
+ROOM = Path(haiku_state.__file__).parent
+WALKS = ROOT / "docs/exercises"
+
+
+class Cards(SphinxDirective):
+    """All exercises, by the parts of the course."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make a section for each part, and in it one for each exercise."""
+        _depend(self.env.note_dependency)
+        with reading(str(self.config.language)):
+            return [self._part(title, names) for title, names in tasks.PARTS]
+
+    def _part(self, title: str, names: tuple[str, ...]) -> nodes.Node:
+        part = self._section(
+            translated(title), f"exercises-{tasks.PARTS.index((title, names)) + 1}"
+        )
+        part += [self._card(tasks.load(name)) for name in names]
+        return part
+
+    def _section(self, title: str, name: str) -> nodes.section:
+        section = nodes.section("", names=[name], ids=[nodes.make_id(name)])
+        section += nodes.title("", *self._inline(title), translatable=False)
+        self.state.document.note_explicit_target(section)
+        return section
+
+    def _card(self, exercise: Exercise) -> nodes.section:
+        card = self._section(translated(exercise.title), label(exercise.name))
+        card["classes"].append("hs-exercise")
+        docname = exercise.lesson.partition("#")[0]
+        kind = nodes.inline("", translated(KINDS[exercise.kind]), classes=["hs-badge"])
+        minutes = _("about {minutes} minutes").format(minutes=exercise.minutes)
+        about = [kind, nodes.Text(f" {minutes} · "), link_to(docname, self)]
+        card += nodes.paragraph("", "", *about, translatable=False)
+        for paragraph in translated(exercise.statement).split("\n\n"):
+            card += nodes.paragraph("", "", *self._inline(paragraph), translatable=False)
+        passes = nodes.bullet_list(classes=["hs-passes"])
+        for check in exercise.checks:
+            text = nodes.paragraph(
+                "", "", *self._inline(translated(check.title)), translatable=False
+            )
+            passes += nodes.list_item("", text)
+        card += passes
+        command = f"$ python -m haiku_state exercises start {exercise.name}"
+        card += nodes.literal_block("", command, language="console", translatable=False)
+        stub = nodes.literal_block(
+            "", exercises.stub(exercise.name), language="python", translatable=False
+        )
+        card += Fold("", stub, prompt_show=_("Show the file that you start with"))
+        for number, hint in enumerate(exercise.hints, 1):
+            text = nodes.paragraph("", "", *self._inline(translated(hint)), translatable=False)
+            card += Fold("", text, prompt_show=_("Hint {number}").format(number=number))
+        return card
+
+    def _inline(self, text: str) -> list[nodes.Node]:
+        parsed = self.parse_text_to_nodes(text)
+        return [child for node in parsed for child in node.children]
+
+
+class Walk(SphinxDirective):
+    """What a learner sees on a terminal, as a test has recorded it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Read the record in the language of the page."""
+        file = WALKS / f"walk.{self.config.language}.txt"
+        self.env.note_dependency(str(file))
+        text = file.read_text(encoding="utf-8").rstrip("\n")
+        return [nodes.literal_block("", text, language="text", translatable=False)]
+
+
+def label(name: str) -> str:
+    """Return the label of an exercise."""
+    return f"exercise-{name.replace('_', '-')}"
+
+
+def _depend(note: Callable[[str], None]) -> None:
+    for file in [*ROOM.glob("exercises/**/*.py"), *ROOM.glob("locale/*/*/*.mo")]:
+        note(str(file))
+
+
+def of_lesson(docname: str) -> Iterator[Exercise]:
+    """Yield the exercises of a lesson."""
+    for name in tasks.ORDER:
+        exercise = tasks.load(name)
+        if exercise.lesson.partition("#")[0] == docname:
+            yield exercise
+
+
+def _link_exercises(app: Sphinx, document: nodes.document) -> None:
+    """End *On your own* of a lesson with its exercises, which are checked."""
+    docname = app.env.docname
+    found = list(of_lesson(docname))
+    for section in document.findall(nodes.section):
+        if found and "on-your-own" in section["ids"]:
+            _depend(app.env.note_dependency)
+            section += nodes.paragraph("", _("Exercises that are checked:"), translatable=False)
+            listed = nodes.bullet_list()
+            for exercise in found:
+                listed += nodes.list_item("", _link(exercise, docname, str(app.config.language)))
+            section += listed
+
+
+def _link(exercise: Exercise, docname: str, language: str) -> nodes.paragraph:
+    about = _("{kind}, about {minutes} minutes").format(
+        kind=translated(KINDS[exercise.kind], language), minutes=exercise.minutes
+    )
+    title = nodes.inline("", translated(exercise.title, language).replace("`", ""))
+    link = addnodes.pending_xref(
+        "",
+        title,
+        refdomain="std",
+        reftype="ref",
+        reftarget=label(exercise.name),
+        refdoc=docname,
+        refexplicit=True,
+        refwarn=True,
+    )
+    return nodes.paragraph("", "", link, nodes.Text(f" ({about})"), translatable=False)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives, the fold, and the links in the lessons."""
+    app.add_directive("exercise-cards", Cards)
+    app.add_directive("exercise-walk", Walk)
+    app.connect("doctree-read", _link_exercises)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,213 @@
+"""The glossary: its page, in the order of the reader's language, and its terms in the lessons.
+
+The first time that a lesson uses a term, the term links to its entry. The link carries the meaning,
+which ``static/terms.js`` shows, and only for the terms of that page.
+"""
+
+import csv
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from haiku_site.content.course import link_to
+from haiku_site.content.lesson_pages import course
+from haiku_site.translate.gate.catalog_files import read_catalog
+from haiku_site.translate.gate.markup import markup
+from haiku_site.translate.gate.terms import Term, read_glossary, terms_in
+from sphinx.application import Sphinx
+from sphinx.locale import _
+from sphinx.util.docutils import SphinxDirective
+
+PAGE = "reference/glossary"
+TONES = "\u0304\u0301\u030c\u0300"
+"""The marks of the four tones, as Unicode takes a vowel apart."""
+
+
+class Glossary(SphinxDirective):
+    """Each row of a table of terms: both names, the sound, the name in code, the meaning."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make a list of terms, each with an address of its own."""
+        _relative, file = self.env.relfn2path(self.arguments[0])
+        self.env.note_dependency(file)
+        with Path(file).open(encoding="utf-8") as stream:
+            rows = sorted(csv.DictReader(stream), key=order(str(self.config.language)))
+        terms = nodes.definition_list(classes=["glossary", "hs-glossary"])
+        for row in rows:
+            term = nodes.term("", "", *self._names(row), ids=[label(row["english"])])
+            meaning = self.parse_text_to_nodes(row["meaning"])
+            definition = nodes.definition("", *meaning, self._taught(row["taught"]))
+            terms += nodes.definition_list_item("", term, definition)
+        return [terms]
+
+    def _names(self, row: dict[str, str]) -> Iterator[nodes.Node]:
+        """Yield a term in the language of the page, then in the other one, then in code."""
+        english, chinese = [nodes.inline("", row["english"])], [nodes.inline("", row["chinese"])]
+        if row["pinyin"]:
+            sound = nodes.inline("", row["pinyin"], classes=["hs-pinyin"])
+            chinese += [nodes.Text(" "), sound]
+        names = [chinese, english] if self.config.language == "zh_CN" else [english, chinese]
+        yield nodes.strong("", "", names[0][0])
+        yield from names[0][1:]
+        if row["chinese"] != row["english"]:
+            yield from [nodes.Text(" · "), *names[1]]
+        if row["gloss"] not in row["english"]:
+            yield from [nodes.Text(" · "), nodes.literal("", row["gloss"])]
+
+    def _taught(self, place: str) -> nodes.paragraph:
+        """Link to the section of a lesson that explains a term."""
+        docname, _hash, anchor = place.partition("#")
+        lessons = course(Path(self.env.srcdir))
+        if docname not in lessons:
+            raise self.error(f"{docname} is not a lesson")
+        self.env.note_dependency(str(self.env.doc2path(docname)))
+        text = _("Taught in lesson {number}: ").format(number=lessons[docname].number)
+        link: list[nodes.Node] = [link_to(docname, self)]
+        if anchor:
+            [parsed] = self.parse_text_to_nodes(f"[](../{docname}.md#{anchor})")
+            link = parsed.children
+        taught = nodes.paragraph("", text, *link, classes=["hs-taught"], translatable=False)
+        taught["docname"] = docname
+        return taught
+
+
+def order(language: str) -> Any:
+    """Return how rows are sorted: by the alphabet, or syllable by syllable as Chinese sounds."""
+
+    def english(row: dict[str, str]) -> str:
+        return row["english"].casefold()
+
+    def chinese(row: dict[str, str]) -> list[tuple[str, int, str]]:
+        syllables = row["pinyin"].split()
+        letters = row["chinese"] if syllables else ""
+        return [
+            (*_sound(syllable), letter)
+            for syllable, letter in zip(syllables, letters, strict=False)
+        ] or [(row["english"].casefold(), 0, "")]
+
+    return chinese if language == "zh_CN" else english
+
+
+def _sound(syllable: str) -> tuple[str, int]:
+    """Split a syllable into its letters and its tone; 5 is the light one."""
+    parts = unicodedata.normalize("NFD", syllable)
+    tone = next((TONES.index(mark) + 1 for mark in parts if mark in TONES), 5)
+    return "".join(mark for mark in parts if mark not in TONES), tone
+
+
+def label(english: str) -> str:
+    """Return the anchor of a term."""
+    return f"term-{nodes.make_id(english)}"
+
+
+class TermUse(nodes.inline):
+    """A term in the prose of a lesson."""
+
+
+def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Let the first use of each term on a lesson's page know what it means."""
+    docs = Path(app.srcdir)
+    if app.builder.name != "html" or docname not in course(docs):
+        return
+    chinese = app.config.language == "zh_CN"
+    glossary = read_glossary(docs / "glossary.csv")
+    meanings = _meanings(docs) if chinese else {}
+    address = app.builder.get_relative_uri(docname, PAGE)
+    marked: set[str] = set()
+    for paragraph in document.findall(nodes.paragraph):
+        # the English that a translation was made of tells which words are terms
+        source = markup(paragraph.rawsource, False).text
+        terms = [term for term, _words in terms_in(source, glossary)]
+        for text in list(paragraph.findall(nodes.Text)):
+            if not isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong):
+                continue
+            pieces: list[nodes.Node] = []
+            end = 0
+            for start, stop, term in sorted(uses(text, terms, chinese), key=lambda use: use[:2]):
+                name = term.row["english"]
+                if name in marked:
+                    continue
+                marked.add(name)
+                pieces += [nodes.Text(text[end:start])] if start > end else []
+                meaning = term.row["meaning"]
+                use = TermUse("", text[start:stop], href=f"{address}#{label(name)}")
+                use["other"] = name if chinese else term.row["chinese"]
+                use["meaning"] = meanings.get(meaning, meaning)
+                pieces.append(use)
+                end = stop
+            if pieces:
+                text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
+
+
+def uses(text: str, terms: list[Term], chinese: bool) -> Iterator[tuple[int, int, Term]]:
+    """Find the terms in a text, the longest first, no word in two of them."""
+    found = [(_pattern(term, chinese), term) for term in terms]
+    if chinese:
+        found.sort(key=lambda pair: -max(map(len, pair[1].chinese)))
+    for pattern, term in found:
+        for use in pattern.finditer(text):
+            start = use.end() - len(re.sub(r"^(?:an?|the|its) ", "", use[0], flags=re.IGNORECASE))
+            yield start, use.end(), term
+        text = pattern.sub(lambda use: "\0" * len(use[0]), text)
+
+
+def _pattern(term: Term, chinese: bool) -> re.Pattern[str]:
+    words = sorted(term.chinese, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words))) if chinese else term.english
+
+
+@cache
+def _meanings(docs: Path) -> dict[str, str]:
+    catalog = read_catalog(docs / f"locale/zh_CN/LC_MESSAGES/{PAGE}.po")
+    return {str(message.id): str(message.string) for message in catalog}
+
+
+def _name_sections(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Name the sections as their pages do: MyST has kept the English titles."""
+    for taught in document.findall(nodes.paragraph) if docname == PAGE else ():
+        for link in taught.findall(nodes.reference) if "docname" in taught else ():
+            for section in app.env.tocs[taught["docname"]].findall(nodes.reference):
+                if section["anchorname"] == f"#{link['refuri'].partition('#')[2]}" != "#":
+                    link.children = []
+                    link += [title.deepcopy() for title in section]
+
+
+def _depend(app: Sphinx, document: nodes.document) -> None:
+    """Write a lesson again when the glossary changes."""
+    docs = Path(app.srcdir)
+    if app.env.docname in course(docs):
+        app.env.note_dependency(str(docs / "glossary.csv"))
+        app.env.note_dependency(str(docs / f"locale/zh_CN/LC_MESSAGES/{PAGE}.po"))
+
+
+def _load_script(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], document: Any
+) -> None:
+    if document is not None and next(document.findall(TermUse), None):
+        app.add_js_file("terms.js", loading_method="defer")
+
+
+def _open(translator: Any, node: TermUse) -> None:
+    names = {"href": node["href"], "data-other": node["other"], "data-meaning": node["meaning"]}
+    translator.body.append(translator.starttag(node, "a", "", CLASS="hs-term", **names))
+
+
+def _close(translator: Any, node: TermUse) -> None:
+    translator.body.append("</a>")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directive, the terms of the lessons, and the script that shows a meaning."""
+    app.add_directive("bilingual-glossary", Glossary)
+    app.add_node(TermUse, html=(_open, _close))
+    app.connect("doctree-read", _depend)
+    app.connect("doctree-resolved", _mark_terms, priority=900)
+    app.connect("doctree-resolved", _name_sections)
+    app.connect("html-page-context", _load_script)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,162 @@
+"""What a page says of itself to search engines, to a chat that previews it, to language models.
+
+What needs the address of the site is left out where it has none: ``SITE`` of the package's errors,
+or the environment variable ``HAIKU_STATE_SITE`` for a copy elsewhere.
+"""
+
+import os
+import re
+import shutil
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from haiku_site import SPHINX
+from haiku_site.content.contents import Entry, contents
+from haiku_site.translate.languages import NAMES
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from haiku_state.errors.base import SITE
+
+LENGTH = 160
+"""Of a description, in characters: about what a search engine shows."""
+
+LOCALES = {"en": "en_US", "zh_CN": "zh_CN"}
+"""What Open Graph calls the languages."""
+
+UNLISTED = {"search", "genindex", "py-modindex"}
+ENTRANCES = ("index.html", "404.html")
+"""The pages above both languages."""
+
+
+def address() -> str:
+    """Return where the site is published, with a slash at its end, or nothing."""
+    site = os.environ.get("HAIKU_STATE_SITE", SITE)
+    return site and f"{site.rstrip('/')}/"
+
+
+def describe(document: nodes.document) -> str:
+    """Return what a lesson says that its reader builds, or else the beginning of a page's prose."""
+    for admonition in document.findall(nodes.admonition):
+        for item in admonition.findall(nodes.list_item):
+            return shorten(" ".join(item.astext().split()))
+    text = ""
+    for paragraph in document.findall(nodes.paragraph):
+        above = paragraph.parent
+        said = " ".join(paragraph.astext().split())
+        of_page = isinstance(above, nodes.section | nodes.document) and not paragraph["classes"]
+        if of_page and not said.endswith((":", "：")):  # which leads to a cell
+            text += f" {said}" if text.endswith((".", "?", "!")) else said
+            if len(text) >= LENGTH / 2:
+                break
+    return shorten(text)
+
+
+def shorten(text: str) -> str:
+    """Return a text that is not too long: whole sentences, or else whole words."""
+    if len(text) <= LENGTH:
+        return text
+    sentences = re.match(rf"(.{{{LENGTH // 3},{LENGTH}}}(?:[.?!](?=\s)|[。？！]))", text)
+    if sentences:
+        return sentences[1]
+    words = re.match(rf".{{,{LENGTH - 1}}}(?=\s|[，；：、])", text)
+    return (words[0] if words else text[: LENGTH - 1]).rstrip(",;:") + "…"
+
+
+def _remember(app: Sphinx, document: nodes.document) -> None:
+    app.env.metadata[app.env.docname]["hs_description"] = describe(document)
+
+
+def _page_context(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    site, here = address(), f"{pagename}.html"
+    said = app.env.metadata.get(pagename, {}).get("hs_description")
+    title = re.sub("<.*?>", "", context.get("title", "")) or app.config.project
+    context["site_about"] = {
+        "title": title,
+        "description": said or f"{title} · {app.env.titles['index'].astext()}",
+        "site": site,
+        "language": app.config.language,
+        "here": f"{site}{app.config.language}/{here}",
+        "locales": sorted(LOCALES.values(), key=LOCALES[app.config.language].__ne__),
+        "kind": "website" if pagename == "index" else "article",
+        # the page that chooses a language knows which one a reader has chosen
+        "default": site + ("index.html" if pagename == "index" else f"en/{here}"),
+        "found": pagename not in UNLISTED,
+    }
+    if site:
+        for language in context["site_languages"]:
+            language["alternate"] = f"{site}{language['code']}/{here}"
+
+
+def _write_llms(app: Sphinx, error: Exception | None) -> None:
+    """List all pages with what they are about, as language models read it (llmstxt.org)."""
+    if error or app.builder.name != "html":
+        return
+    root = contents(app)
+    folder = f"{address()}{app.config.language}/"
+
+    def lines(entry: Entry) -> list[str]:
+        about = app.env.metadata[entry.name].get("hs_description", "")
+        line = f"- [{entry.title}]({folder}{entry.name}.html): {about}"
+        return [line, *(line for page in entry.pages for line in lines(page))]
+
+    text = [f"# {root.title}", "", f"> {app.env.metadata['index']['hs_description']}"]
+    for part in root.pages:
+        text += ["", f"## {part.title}", "", *lines(part)]
+    Path(app.outdir, "llms.txt").write_text("\n".join([*text, ""]), encoding="utf-8")
+
+
+def add_entrances(site: Path) -> None:
+    """Add what is above both languages: the choice of one, the lost page, lists of pages."""
+    base = address()
+    for name in ENTRANCES:
+        text = (SPHINX / "templates" / name.replace("index", "root")).read_text(encoding="utf-8")
+        (site / name).write_text(text.replace("{{ site }}", escape(base)), encoding="utf-8")
+    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in NAMES]
+    (site / "llms.txt").write_text("\n".join(lists), encoding="utf-8")
+    for code in NAMES:
+        (site / code / "llms.txt").unlink()
+    if not base:
+        return
+    for card in (SPHINX / "cards").glob("*.png"):
+        shutil.copy(card, site)
+    pages = sorted(
+        page.relative_to(site / "en").as_posix()
+        for page in (site / "en").rglob("*.html")
+        if "_static" not in page.parts and page.stem not in UNLISTED
+    )
+    entries = "".join(_entry(base, page) for page in pages)
+    (site / "sitemap.xml").write_text(
+        '<?xml version="1.0" encoding="utf-8"?>\n'
+        '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"'
+        f' xmlns:xhtml="http://www.w3.org/1999/xhtml">\n{entries}</urlset>\n',
+        encoding="utf-8",
+    )
+    robots = f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n"
+    (site / "robots.txt").write_text(robots, encoding="utf-8")
+
+
+def _entry(base: str, page: str) -> str:
+    """Return a page of both languages, each with its alternates."""
+    links = "".join(
+        f'<xhtml:link rel="alternate" hreflang="{tag}" href="{escape(base)}{code}/{page}"/>'
+        for code, (_name, _short, tag) in NAMES.items()
+    )
+    return "".join(f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in NAMES)
+
+
+def _set_base(app: Sphinx, config: Config) -> None:
+    config.html_baseurl = address() and f"{address()}{config.language}/"
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Collect the descriptions, and give them to the templates."""
+    app.connect("config-inited", _set_base)
+    app.connect("doctree-read", _remember)
+    app.connect("html-page-context", _page_context, priority=600)  # after that of languages.py
+    app.connect("build-finished", _write_llms)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""Runs the notebooks once, and keeps their outputs."""

@@ -1,0 +1,34 @@
+"""How the figures of the lessons are drawn: by one matplotlibrc, as SVG, the same on each run.
+
+The kernels warn of nothing but errors: each says that its line, which does not leave this machine,
+is not encrypted.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from haiku_site import ROOT, SPHINX
+from sphinx.application import Sphinx
+
+SETTINGS = """\
+c.InlineBackend.figure_formats = {"svg"}
+c.InlineBackend.print_figure_kwargs = {"bbox_inches": None, "metadata": {"Date": None}}
+c.IPKernelApp.log_level = "ERROR"
+"""
+
+
+def configure_kernels(folder: Path) -> None:
+    """Have each kernel that this process starts draw so; ``folder`` becomes its IPython folder."""
+    os.environ["MATPLOTLIBRC"] = str(SPHINX / "matplotlibrc")
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
+    os.environ["IPYTHONDIR"] = str(folder)
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Configure the kernels before the first page is read."""
+    configure_kernels(ROOT / "build/ipython")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,1 @@
+"""From the pages of all languages to a folder that may be published."""

@@ -1,0 +1,259 @@
+"""Checks of the built site that need no browser: the two languages against each other."""
+
+import functools
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import unquote, urldefrag, urlsplit
+
+from haiku_site.translate.cells import skeleton
+from haiku_site.translate.gate.catalog_files import HAN, read_catalog
+from haiku_site.translate.lagging import LAGS, MISSING
+
+LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
+LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload"}
+INLINE = {"a", "abbr", "b", "cite", "em", "i", "kbd", "small", "span", "strong", "sub", "sup"}
+SILENT = {"code", "pre", "script", "style", "template", "math", "sig"}  # tags and classes
+TEXT_ATTRIBUTES = ("alt", "title", "aria-label", "placeholder")
+VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
+
+# what a Chinese page says in Latin letters alone: names, and those of code, as haiku_state.Counter
+NAMES = {"English", "EnglishEN", "Ctrl+K", "Haiku", "JAX", "Python", "PyTree", "BatchNorm", "dtype"}
+NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox"}
+NAMES |= {"Flax NNX", "Equinox", "carry", "Linux", "Linux,", "GPU", "macOS", "Windows"}
+OF_CODE = re.compile(r"\w+([._]\w+)+|([A-Z][a-z]+){2,}")
+GENERATED = "genindex.html"  # Sphinx's own: it says "module" in every language
+SOMETIMES = "shown: sometimes"
+"""The comment above a message that the page shows only in one of two cases."""
+
+
+class Open(NamedTuple):
+    """An element that has begun and not ended, and where text in it belongs."""
+
+    tag: str
+    part: str
+    """``cell_input`` or ``cell_output`` if it is in one."""
+
+    silent: bool
+    """It is in code, in a cell, or in English on all pages: nothing in it is prose to check."""
+
+    piece: int
+    """The index of its piece of prose: that of its paragraph, if it is in one."""
+
+    hidden: bool = False
+    """It is in the other language, which the page does not show."""
+
+
+class Page(HTMLParser):
+    """What a built page consists of, as far as the checks look at it."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.file, self.language = file, ""
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.cells: list[str] = []
+        self.outputs: list[str] = []
+        self.no_alt: list[str] = []
+        self.not_closed: list[str] = []
+        self.blocked: list[str] = []
+        self.lags = False
+        self._pieces: list[str] = [""]
+        self._open = [Open("", "", False, 0)]
+        self.feed(file.read_text(encoding="utf-8"))
+
+    @property
+    def prose(self) -> list[str]:
+        """Each piece of prose: the text of a block, or of an attribute that is read aloud."""
+        return [" ".join(piece.split()) for piece in self._pieces if piece.strip()]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect addresses, ids and texts of attributes, and see where the element's text goes."""
+        values = {name: value or "" for name, value in attrs}
+        element = self._begin(tag, values.get("class", "").split())
+        if tag == "html":
+            self.language = values.get("lang", "")
+        other = values.get("lang", self.language) != self.language
+        element = element._replace(
+            hidden=other or self._open[-1].hidden,
+            silent=element.silent or values.get("translate") == "no",
+        )
+        if not element.hidden:
+            self._pieces += [values[name] for name in TEXT_ATTRIBUTES if name in values]
+        if tag not in VOID:
+            self._open.append(element)
+        self.lags |= not {LAGS, MISSING}.isdisjoint(values.get("class", "").split())
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag in LOADS and (tag != "link" or values.get("rel") in LOADING_RELS):
+            self.loads.append(values.get(LOADS[tag], values.get("data-src", "")))
+        self.blocked += [
+            f"<{tag} {name}=…>" for name in values if name == "style" or name.startswith("on")
+        ]
+        if tag == "img":
+            if not values.get("alt"):
+                self.no_alt.append(values.get("src", ""))
+            if element.part == "cell_output":
+                self.outputs[-1] += f"<img {values.get('src')}>"
+
+    def _begin(self, tag: str, classes: list[str]) -> Open:
+        """Return what an element is within those that are open."""
+        _, part, silent, piece, _ = self._open[-1]
+        for name, texts in (("cell_input", self.cells), ("cell_output", self.outputs)):
+            if name in classes:
+                part, silent = name, True
+                texts.append("")
+        if tag == "figcaption":  # of a plot: prose again
+            part, silent = "", False
+        if tag not in INLINE | SILENT:
+            piece = len(self._pieces)
+            self._pieces.append("")
+        return Open(tag, part, silent or not SILENT.isdisjoint([tag, *classes]), piece)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Begin and end ``<path />``, but ``<img />`` has no end to look for."""
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End the innermost element, which must be this one: text would go astray otherwise."""
+        if self._open[-1].tag == tag:
+            self._open.pop()
+        else:
+            self.not_closed.append(f"line {self.getpos()[0]}: </{tag}> ends <{self._open[-1].tag}>")
+
+    def handle_data(self, data: str) -> None:
+        """Collect the text of cells, outputs and prose."""
+        element = self._open[-1]
+        if element.part == "cell_input":
+            self.cells[-1] += data
+        elif element.part == "cell_output":
+            self.outputs[-1] += data
+        if not element.silent:
+            self._pieces[element.piece] += data
+
+
+def check_site(site: Path, locale: Path) -> list[str]:
+    """Compare the languages page by page, and look for what a reader would miss.
+
+    Each translation in ``locale`` must be found on its page: so an English paragraph in its place
+    is seen, and a paragraph that was not read.
+    """
+    languages = {"en": "en", "zh_CN": "zh-CN"}
+    pages = {
+        code: {
+            file.relative_to(site / code): Page(file)
+            for file in sorted((site / code).rglob("*.html"))
+            if "_static" not in file.parts  # pieces of the theme
+        }
+        for code in languages
+    }
+    english, chinese = pages["en"], pages["zh_CN"]
+    found = [f"{name}: in one language only" for name in sorted(english.keys() ^ chinese.keys())]
+    for name in sorted(english.keys() & chinese.keys()):
+        found += [f"{name}: {what}" for what in _compare(english[name], chinese[name])]
+    for code, tag in languages.items():
+        for page in pages[code].values():
+            if page.language != tag:
+                found.append(f"{page.file}: lang is {page.language!r}, not {tag!r}")
+            found += [f"{page.file}: {what}" for what in _offline(page)]
+            found += [f"{page.file}: no alt text: {image}" for image in page.no_alt]
+            found += [f"{page.file}: {what}" for what in page.not_closed]
+            found += [f"{page.file}: the policy blocks {what}" for what in page.blocked]
+    for catalog in sorted((locale / "zh_CN/LC_MESSAGES").rglob("*.po")):
+        name = catalog.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix(".html")
+        if name in chinese:
+            found += [f"{catalog}:{what}" for what in _not_shown(catalog, chinese[name])]
+    return found + list(_dead_links(site, pages))
+
+
+def _compare(english: Page, chinese: Page) -> Iterator[str]:
+    if sorted(english.ids) != sorted(chinese.ids):
+        yield f"ids differ: {sorted(set(english.ids) ^ set(chinese.ids))}"
+    if list(map(skeleton, english.cells)) != list(map(skeleton, chinese.cells)):
+        yield "the code of the cells differs"
+    if english.outputs != chinese.outputs:
+        yield "the outputs of the cells differ"
+    if chinese.lags:  # it says so itself, and shows the English
+        return
+    pieces = len(english.prose), len(chinese.prose)
+    if pieces[0] != pieces[1]:
+        yield f"{pieces[1]} pieces of prose, and {pieces[0]} in English"
+    for text in chinese.prose:
+        if english.file.name != GENERATED and _is_english(text):
+            yield f"English on the Chinese page: {text!r}"
+
+
+def _is_english(text: str) -> bool:
+    """Return whether a text has no Chinese, but a word that is not a name."""
+    if re.search(f"[{HAN}]", text) or text.rstrip("#") in NAMES:  # a heading ends in its link, #
+        return False
+    words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]
+    return any(re.search("[a-z]{2,}", word) for word in words if not re.search("[0-9]", word))
+
+
+def _not_shown(catalog: Path, page: Page) -> Iterator[str]:
+    """Look on the page for the longest run of Chinese of each message: it has no markup in it."""
+    shown = "\n".join(["".join(piece.split()) for piece in page.prose + page.cells])
+    for message in read_catalog(catalog):
+        if SOMETIMES in message.user_comments:
+            continue
+        runs = re.findall(f"[{HAN}，。：；？！、（）…]+", str(message.string))
+        if message.id and runs and (longest := max(runs, key=len)) not in shown:
+            yield f"{message.lineno}: not shown on {page.file}: {longest!r}"
+
+
+def _offline(page: Page) -> Iterator[str]:
+    for address in page.loads:
+        if urlsplit(address).scheme not in ("", "data") or address.startswith("//"):
+            yield f"loads from outside: {address}"
+        elif address.startswith("/"):
+            yield f"does not work under a sub-path: {address}"
+        elif not (urlsplit(address).scheme or (page.file.parent / _path(address)).exists()):
+            yield f"loads what is not there: {address}"
+
+
+def _path(address: str) -> str:
+    return unquote(urlsplit(address).path)
+
+
+def _dead_links(site: Path, pages: dict[str, dict[Path, Page]]) -> Iterator[str]:
+    ids = {page.file: set(page.ids) for by_name in pages.values() for page in by_name.values()}
+
+    @functools.cache  # a page's sidebar has the addresses of all others
+    def find(folder: Path, address: str) -> Path | None:
+        file = (folder / unquote(address)).resolve()
+        return file if file.exists() else None
+
+    for by_name in pages.values():
+        for page in by_name.values():
+            for link in page.links:
+                if urlsplit(link).scheme or link.startswith("//"):
+                    continue
+                address, fragment = urldefrag(link)
+                target = find(page.file.parent, address) if address else page.file
+                if not target:
+                    yield f"{page.file}: dead link: {link}"
+                elif target in ids and fragment and unquote(fragment) not in ids[target]:
+                    yield f"{page.file}: dead anchor: {link}"
+
+
+def check_styles(site: Path) -> list[str]:
+    """Look for style sheets that load from outside."""
+    return [
+        f"{file}: loads from outside: {address}"
+        for file in sorted(site.rglob("*.css"))
+        for address in re.findall(
+            r"(?:url\(|@import )\s*[\"']?((?:https?:)?//[^\"')]+)", _text(file)
+        )
+    ]
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8")

@@ -1,0 +1,259 @@
+"""What the search looks through: ``_static/search-index.js``, one for each language.
+
+A place is what a reader can be sent to: a section, a name of the API, a term of the glossary. The
+index is a script, so that a page opened from a disk can load it too; ``search-open.js`` loads it
+once somebody searches, and ``search-engine.js`` reads it.
+"""
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from haiku_site import SPHINX
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+from sphinx.errors import ExtensionError
+
+SEARCHED = ("class", "exception", "function", "method")  # other names belong to the place around
+UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")
+WORDS = re.compile(r"[^\W\d][\w.]*")
+SENTENCE = re.compile(r"[^\W\d]{2,}\W+[^\W\d]{2,}\W+[^\W\d]{2,}|[\u4e00-\u9fff]{4}")
+
+
+def places_of(document: nodes.document) -> Iterator[list[str]]:
+    """Return the places of a page: anchor, heading, headings around it, prose, words of its code.
+
+    Args:
+      document: the page, read and translated.
+    """
+    for node in document.findall(_is_place):
+        above = [_heading(around) for around in _around(node)]
+        prose, code = [], []
+        for part in _own_parts(node):
+            text = _text(part)
+            if isinstance(part, nodes.literal_block) and _is_output(part):
+                prose += [line.strip() for line in text.splitlines() if SENTENCE.search(line)]
+            elif isinstance(part, nodes.literal_block | nodes.doctest_block | nodes.math_block):
+                code.append(text)
+            elif isinstance(part, addnodes.desc_signature):
+                code.append(part.get("fullname", ""))
+                code += [name.astext() for name in part.findall(addnodes.desc_sig_name)]
+            else:
+                prose.append(text)
+        words = dict.fromkeys(WORDS.findall(" ".join(code)))
+        yield [
+            _target(node)["ids"][0],
+            _heading(node),
+            " › ".join(above),
+            " ".join(" ".join(prose).split()),
+            " ".join(words),
+        ]
+
+
+def _is_place(node: nodes.Node) -> bool:
+    if isinstance(node, addnodes.desc):
+        return node["objtype"] in SEARCHED and bool(_target(node)["ids"])
+    if isinstance(node, nodes.definition_list_item):
+        return bool(_target(node)["ids"])
+    return isinstance(node, nodes.section)
+
+
+def _target(node: nodes.Element) -> nodes.Element:
+    """Return the part of a place that carries its anchor."""
+    return node if isinstance(node, nodes.section) else node[0]
+
+
+def _heading(node: nodes.Element) -> str:
+    if isinstance(node, addnodes.desc):
+        return str(node[0]["ids"][0])
+    return " ".join(node[0].astext().split())
+
+
+def _around(node: nodes.Node) -> list[nodes.Element]:
+    """Return the places around one, outermost first."""
+    found = []
+    while node := node.parent:
+        if _is_place(node):
+            found.insert(0, node)
+    return found
+
+
+def _own_parts(node: nodes.Element) -> Iterator[nodes.Element]:
+    """Return what a place says itself, without its heading and the places inside it."""
+    for child in node.children[0 if isinstance(node, addnodes.desc) else 1 :]:
+        yield from _parts(child)
+
+
+def _parts(node: nodes.Node) -> Iterator[nodes.Element]:
+    if not isinstance(node, nodes.Element) or _is_place(node) or "tag_check" in node["classes"]:
+        return
+    if isinstance(node, nodes.raw | nodes.comment | nodes.system_message | addnodes.toctree):
+        return
+    if isinstance(node, nodes.TextElement):
+        yield node
+    else:
+        for child in node.children:
+            yield from _parts(child)
+
+
+def _text(part: nodes.Element) -> str:
+    """Return the text of a node, formulas by their letters, each name in its short form."""
+    long = [
+        text
+        for name in part.findall(addnodes.pending_xref_condition)
+        if name["condition"] == "*"
+        for text in name.findall(nodes.Text)
+    ]
+    kept = [
+        re.sub(r"[\\{}]", "", text) if isinstance(text.parent, nodes.math) else str(text)
+        for text in part.findall(nodes.Text)
+        if not any(text is other for other in long)
+    ]
+    return "".join(kept)
+
+
+def _is_output(node: nodes.Node) -> bool:
+    while node := node.parent:
+        if "cell_output" in node.get("classes", ()):
+            return True
+    return False
+
+
+def _note(app: Sphinx, document: nodes.document) -> None:
+    env = app.env
+    _pages(env)[env.docname] = list(places_of(document))
+
+
+def _pages(env: BuildEnvironment) -> dict[str, list[list[str]]]:
+    if not hasattr(env, "searched_pages"):
+        env.searched_pages = {}
+    return env.searched_pages  # type: ignore[no-any-return]
+
+
+def _forget(app: Sphinx, env: BuildEnvironment, docname: str) -> None:
+    _pages(env).pop(docname, None)
+
+
+def _merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: Any) -> None:
+    for docname in docnames:
+        _pages(env)[docname] = _pages(other)[docname]
+
+
+def synonyms(docs: Path) -> list[list[str]]:
+    """Return groups of words for the same thing.
+
+    Args:
+      docs: the folder with ``glossary.csv``, and with ``synonyms.csv``, whose first word is that of
+        the glossary where that has one.
+    """
+    groups: dict[str, list[str]] = {}
+    with (docs / "glossary.csv").open(encoding="utf-8") as stream:
+        for row in csv.DictReader(stream):
+            english = re.sub(r" \((.*?)\)", r" / \1", row["english"]).split(" / ")
+            groups[english[0]] = [*english, *row["chinese"].split(" / ")]
+    with (docs / "synonyms.csv").open(encoding="utf-8") as stream:
+        for words in csv.reader(stream):
+            groups.setdefault(words[0], []).extend(words)
+    return [list(dict.fromkeys(group)) for group in groups.values()]
+
+
+def also_searched(docs: Path, language: str) -> dict[str, str]:
+    """Return what else a place is found by: what people call it, what they see, what they want.
+
+    Args:
+      docs: the folder of the pages.
+      language: that of the pages. English words are typed by everybody.
+    """
+    columns = dict.fromkeys(("en", language))
+    with (docs / "search_words.csv").open(encoding="utf-8") as stream:
+        return {
+            row["place"]: "; ".join(row[column] for column in columns if row[column])
+            for row in csv.DictReader(stream)
+        }
+
+
+def simplified(used: str) -> dict[str, str]:
+    """Return the simplified form of each traditional character, of those whose form is used.
+
+    Args:
+      used: all characters that the pages use.
+    """
+    lines = (SPHINX / "opencc/TSCharacters.txt").read_text(encoding="utf-8").splitlines()
+    rows = (re.split(r"\s", line) for line in lines if re.match(r"\w\t", line))
+    return {row[0]: row[1] for row in rows if row[1] in used and row[1] != row[0]}
+
+
+def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "en") -> str:
+    """Return the index as a script.
+
+    Args:
+      pages: the places of each page.
+      docs: the folder of the pages.
+      language: that of the pages.
+
+    Raises:
+      ExtensionError: ``search_words.csv`` names a place that is not there.
+    """
+    words = also_searched(docs, language)
+    listed = [
+        [page, [[*place, words.pop(f"{page}#{place[0]}", "")] for place in places]]
+        for page, places in sorted(pages.items())
+        if places
+    ]
+    if words:
+        raise ExtensionError(f"search_words.csv names places that are not there: {[*words]}")
+    groups = synonyms(docs)
+    index = {
+        "pages": listed,
+        "synonyms": groups,
+        "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False)),
+    }
+    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    return f"globalThis.searchIndex = {text};\n"
+
+
+def _write(app: Sphinx, error: Exception | None) -> None:
+    if error or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    script = write_index(_pages(app.env), Path(app.srcdir), str(app.config.language))
+    (static / "search-index.js").write_text(script, encoding="utf-8")
+    for name in UNUSED:
+        (static / name).unlink(missing_ok=True)
+
+
+def _replace_sphinx_search(app: Sphinx) -> None:
+    app.builder.search = False
+
+
+def _drop_highlighter(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    context["script_files"] = [
+        script
+        for script in context["script_files"]
+        if not str(getattr(script, "filename", script)).endswith(UNUSED)
+    ]
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Take the place of Sphinx's own search: collect the places, and write them and the page."""
+    app.connect("builder-inited", _replace_sphinx_search)
+    app.connect("doctree-read", _note, priority=900)  # after what adds to a page
+    app.connect("env-purge-doc", _forget)
+    app.connect("env-merge-info", _merge)
+    app.connect("html-page-context", _drop_highlighter)
+    app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
+    app.connect("build-finished", _write)
+    app.add_js_file("search-open.js", loading_method="defer")
+    return {
+        "version": "1",
+        "env_version": 1,
+        "parallel_read_safe": True,
+        "parallel_write_safe": True,
+    }

@@ -1,0 +1,1 @@
+"""The lessons as notebooks."""

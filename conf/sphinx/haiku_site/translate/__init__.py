@@ -1,0 +1,1 @@
+"""The second language: pages and cells, and what marks a translation that lags behind."""

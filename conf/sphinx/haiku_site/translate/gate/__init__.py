@@ -1,0 +1,1 @@
+"""The translation gate: it names each message that is not translated, or not soundly."""

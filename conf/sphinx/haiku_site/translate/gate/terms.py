@@ -1,0 +1,60 @@
+"""The words of ``docs/glossary.csv``, and where they occur in a text."""
+
+import csv
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from haiku_site.translate.gate.markup import EDGE
+
+
+class Term(NamedTuple):
+    """One English form of a row of the glossary."""
+
+    english: re.Pattern[str]
+    chinese: tuple[str, ...]
+    never: str | None
+    gloss: str
+    """What code and errors say, which follows the Chinese in brackets at its first use."""
+
+    line: int
+    """That of the row."""
+
+    row: dict[str, str]
+    """All that the glossary says."""
+
+
+@cache
+def read_glossary(file: Path) -> list[Term]:
+    """Read the glossary, longest English term first, so that it is matched first."""
+    found = []
+    with file.open(encoding="utf-8") as stream:
+        rows = csv.DictReader(stream)
+        for row in rows:
+            never = re.search(r"never (\S+)", row["note"] or "")
+            rest = (tuple(row["chinese"].split(" / ")), never and never[1], row["gloss"])
+            for length, pattern in _spellings(row):
+                english = re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+                found.append((length, Term(english, *rest, rows.line_num, row)))
+    return [term for _, term in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _spellings(row: dict[str, str]) -> Iterator[tuple[int, str]]:
+    """Return a pattern for each English form of a row, with its length."""
+    if row["match"]:  # a word that has other meanings: where it has this one
+        yield len(row["english"]), row["match"]
+        return
+    for english in re.sub(r" \(.*?\)", "", row["english"]).split(" / "):
+        stem = re.escape(english).replace(r"\ ", r"\s+").replace("leaf", "lea(?:f|ves)")
+        yield len(english), rf"{stem}(?:e?s)?"
+
+
+def terms_in(english: str, terms: list[Term]) -> Iterator[tuple[Term, str]]:
+    """Find the terms of a text, each with the words that matched, no word in two terms."""
+    english = english.replace(EDGE, "")
+    for term in terms:
+        if match := term.english.search(english):
+            english = term.english.sub(" ", english)
+            yield term, match[0]
