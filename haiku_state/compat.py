@@ -131,7 +131,18 @@ def has_started() -> bool:
     Returns:
       True if it is too late for ``jax.distributed.initialize``.
     """
-    return xla_bridge.backends_are_initialized() or distributed.global_state.client is not None
+    return xla_bridge.backends_are_initialized() or has_joined()
+
+
+def has_joined() -> bool:
+    """Return whether this process is connected with others, without starting JAX.
+
+    ``jax.process_count()`` looks for the devices, after which their number cannot be chosen.
+
+    Returns:
+      True after ``jax.distributed.initialize``.
+    """
+    return distributed.global_state.client is not None
 
 
 def scheduler_processes(timeout: int) -> tuple[str | None, int | None, int | None]:

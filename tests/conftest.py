@@ -17,6 +17,7 @@ import pytest  # noqa: E402
 from allowed_warnings import ALLOWED  # noqa: E402
 from chromium import CHROMIUM, missing, running, watched  # noqa: E402
 from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
+from user import User  # noqa: E402
 
 STRICT = {
     "jax_numpy_dtype_promotion": "strict",
@@ -49,6 +50,12 @@ def pytest_collection_modifyitems():
     # dm-haiku before 0.0.16 puts an object that has no __file__ there, and Hypothesis reads it
     if not isinstance(sys.modules.get(FLAX_STUB), ModuleType | None):
         del sys.modules[FLAX_STUB]
+
+
+@pytest.fixture
+def user(tmp_path_factory):
+    """Start processes as a user does."""
+    return User(tmp_path_factory.mktemp("user"))
 
 
 @pytest.fixture(scope="module")  # not longer: other tests could not run an event loop beside it

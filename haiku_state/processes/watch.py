@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import jax
 from jax.experimental import multihost_utils
 
+from haiku_state.compat import has_joined
 from haiku_state.errors import ArgumentError, HaikuStateError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.processes import LostProcessError
@@ -123,7 +124,7 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
       <https://docs.jax.dev/en/latest/501/multiprocess.html>`__.
     """
     check_timeout(timeout, "watch_processes(timeout={})")
-    index, count = jax.process_index(), jax.process_count()
+    index, count = (jax.process_index(), jax.process_count()) if has_joined() else (0, 1)
     lost = LostProcessError(present=index, expected=count, timeout=timeout)
     with watching(timeout, count, lost) as watch:
         try:
@@ -164,7 +165,7 @@ def watch_sigterm() -> Iterator[Callable[[int], bool]]:
       JAX's documentation, `Fault Tolerant Distributed JAX
       <https://docs.jax.dev/en/latest/501/fault-tolerance.html>`__.
     """
-    if jax.process_count() > 1:
+    if has_joined() and jax.process_count() > 1:
         yield multihost_utils.reached_preemption_sync_point
         return
     received = threading.Event()

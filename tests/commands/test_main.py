@@ -1,8 +1,5 @@
 import io
-import os
 import re
-import socket
-import subprocess
 import sys
 import unicodedata
 from unittest import mock
@@ -12,27 +9,13 @@ import oracles
 import pytest
 from matplotlib.image import imread
 from sklearn.linear_model import LinearRegression
+from user import free_port
 
 import haiku_state as hs
 from haiku_state.commands.main import explain, main
-from haiku_state.commands.train import train
-from haiku_state.compat import connectable_cpu_devices
 from haiku_state.errors import ArgumentError, LostProcessError
 
 LAST_LINE = {"classifier": r"test accuracy 0\.\d{4}", "regression": r"test r2 0\.\d{4}"}
-
-
-def run(*arguments):
-    """The command line in a fresh process, which no XLA flag has prepared."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    del environment["XLA_FLAGS"]
-    return subprocess.run(
-        [sys.executable, "-m", "haiku_state", *arguments],
-        env=environment,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 def helped(words, language, monkeypatch, capsys):
@@ -46,49 +29,6 @@ def helped(words, language, monkeypatch, capsys):
 
 def score(output):
     return float(output.splitlines()[-1].split()[-1])
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return probe.getsockname()[1]
-
-
-# python -m haiku_state, with a stdout that gloo's threads, which write lines of their own to the
-# descriptor 1 when they connect, cannot tear
-UNTORN = """\
-import os, runpy, sys
-sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf-8")
-os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-runpy.run_module("haiku_state", run_name="__main__", alter_sys=True)
-"""
-
-
-def start_two(port, *arguments, processes=(0, 1), timeout=300):
-    """The command in two processes, each without any XLA flag."""
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
-    del environment["XLA_FLAGS"]
-    meeting = ["--coordinator", f"localhost:{port}", "--num-processes", "2"]
-    return [
-        subprocess.Popen(
-            [
-                sys.executable, "-c", UNTORN, "train", "--update", "shard", *meeting,
-                "--process-id", str(process), "--timeout", str(timeout), *arguments,
-            ],
-            env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-        )
-        for process in processes
-    ]  # fmt: skip
-
-
-def outputs(processes):
-    """What each process printed."""
-    printed = []
-    for process in processes:
-        output, errors = process.communicate(timeout=400)
-        assert process.returncode == 0, errors
-        printed.append(output.splitlines())
-    return printed
 
 
 def width(line):
@@ -112,26 +52,21 @@ def test_the_help_names_the_defaults(monkeypatch, capsys):
         assert line.endswith(default)
 
 
-@pytest.mark.usefixtures("standard_promotion")
-def test_two_processes_train_together_and_write_once(tmp_path):
-    short = ["--model", "regression", "--epochs", "2", "--batch-size", "16"]
-    folder, plot = tmp_path / "run", tmp_path / "curves.png"
-    files = ["--checkpoint-dir", str(folder), "--plot", str(plot)]
-    short += ["--devices", str(connectable_cpu_devices() or 2)]
-    table, nothing = outputs(start_two(free_port(), *short, *files))
-    assert nothing == []
-    alone = train("regression", "jit", 1, epochs=2, batch_size=16, seed=0)
-    assert score("\n".join(table[:-1])) == pytest.approx(alone[-1].test_score, abs=1e-3)
-    assert imread(plot).ndim == 3
-    assert len([path for path in folder.iterdir() if path.name.isdigit()]) == 2
-    assert outputs(start_two(free_port(), *short, *files)) == [table, []]
-
-
-def test_a_process_that_does_not_come_ends_the_other_with_a_message():
-    [first] = start_two(free_port(), processes=[0], timeout=3)
-    _, errors = first.communicate(timeout=60)
-    assert first.returncode == 3
-    assert "process 0 of 2 could not join the others at localhost:" in errors
+def test_a_process_that_does_not_come_ends_the_other_with_a_message(user):
+    words = [
+        "train",
+        "--update",
+        "shard",
+        "--num-processes",
+        "2",
+        "--process-id",
+        "0",
+        "--timeout",
+        "3",
+    ]
+    ran = user.haiku_state(*words, "--coordinator", f"localhost:{free_port()}")
+    assert ran.returncode == 3
+    assert "process 0 of 2 could not join the others at localhost:" in ran.stderr
 
 
 @pytest.mark.parametrize("name", ["sklearn", "matplotlib"])
@@ -204,19 +139,21 @@ def test_what_a_full_disk_has_refused_is_not_written_again_at_exit(monkeypatch, 
     assert (tmp_path / "stdout").read_text() == ""
 
 
-def test_a_fresh_process_forces_the_devices_it_needs(tmp_path):
-    plot = tmp_path / "curves.png"
+def test_a_fresh_process_forces_the_devices_it_needs(user):
     devices = ["--update", "pmap", "--devices", "4"]
-    ran = run("train", "--model", "regression", *devices, "--epochs", "3", "--plot", str(plot))
+    ran = user.haiku_state(
+        "train", "--model", "regression", *devices, "--epochs", 3, "--plot", "a.png"
+    )
     assert (ran.returncode, ran.stderr) == (0, "")
     *table, last, written = ran.stdout.splitlines()
     assert re.fullmatch(LAST_LINE["regression"], last)
-    assert written == f"plot {plot}"
+    assert written == "plot a.png"
     assert table[0].split() == ["epoch", "train", "loss", "test", "loss", "test", "r2", "seconds"]
     assert [line.split()[0] for line in table[1:]] == ["1", "2", "3"]
-    assert imread(plot).ndim == 3
+    assert imread(user.folder / "a.png").ndim == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("update", ["jit", "scan", "pmap --devices 4", "shard_map --devices 4"])
 def test_a_training_reads_97_of_100_digits(update, capsys):
@@ -227,6 +164,7 @@ def test_a_training_reads_97_of_100_digits(update, capsys):
     assert score(output) >= 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
 def test_the_regression_comes_close_to_least_squares(update, capsys):
