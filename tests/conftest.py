@@ -3,7 +3,7 @@
 import importlib.util
 import os
 import sys
-import tempfile
+from pathlib import Path
 from types import ModuleType
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -19,6 +19,7 @@ from chromium import CHROMIUM, missing, running, watched  # noqa: E402
 from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
 from user import User  # noqa: E402
 
+ROOT = Path(__file__).parents[1]
 STRICT = {
     "jax_numpy_dtype_promotion": "strict",
     "jax_numpy_rank_promotion": "raise",
@@ -31,15 +32,13 @@ collect_ignore = ["lessons/tasks"]  # each runs on the page of its lesson: tests
 for _name, _value in STRICT.items():
     jax.config.update(_name, _value)
 
-# Many tests build the same program anew. JAX keeps each one that this process has compiled, and
-# takes it again instead of compiling it: the suite runs in two thirds of the time.
-PROGRAMS = tempfile.TemporaryDirectory(prefix="haiku_state-programs-")
-jax.config.update("jax_compilation_cache_dir", PROGRAMS.name)
+# Many tests build the same program anew. JAX keeps each one that was compiled, for all workers and
+# later runs.
+jax.config.update("jax_compilation_cache_dir", str(ROOT / "build/programs"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
 
 
 def pytest_configure(config):
-    config.add_cleanup(PROGRAMS.cleanup)
     for allowed in ALLOWED:
         if allowed.applies():
             config.addinivalue_line("filterwarnings", allowed.as_filter())
