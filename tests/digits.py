@@ -25,17 +25,15 @@ def pair_of(axis=None):
     )
 
 
-def loss_of(pair):
+def update_of(optimizer, axis=None):
+    pair = pair_of(axis)
+
     def loss_fn(params, state, rng, batch):
         logits, state = pair.apply(params, state, rng, batch["inputs"])
         labels = jax.nn.one_hot(batch["targets"], 10)
         return -jnp.mean(jnp.sum(jax.nn.log_softmax(logits) * labels, axis=-1)), (state, {})
 
-    return loss_fn
-
-
-def update_of(optimizer, axis=None):
-    return hs.make_update(loss_of(pair_of(axis)), optimizer)
+    return hs.make_update(loss_fn, optimizer)
 
 
 @functools.cache
@@ -51,10 +49,11 @@ def start(optimizer, seed=0):
     )
 
 
-def on_one_device(optimizer, seed=0):
-    """Train state and losses after all steps by ``jit_update``."""
-    run, train_state, losses = hs.jit_update(update_of(optimizer)), start(optimizer, seed), []
-    for batch in batches():
+@functools.cache
+def on_one_device(optimizer, steps=STEPS):
+    """Give the train state and the losses after so many steps by ``jit_update``."""
+    run, train_state, losses = hs.jit_update(update_of(optimizer)), start(optimizer), []
+    for batch in batches()[:steps]:
         train_state, metrics = run(train_state, batch)
         losses.append(float(metrics["loss"]))
     return train_state, np.array(losses)

@@ -71,7 +71,6 @@ SPECIAL = {
     ),
 }
 STEPS = 3
-DEVICES = jax.devices()[:2]
 MODEL = hs.pure_pair(hs.LinearRegression, True, cross_replica_axis="devices")
 ALONE = hs.pure_pair(hs.LinearRegression, True)
 INIT = jax.jit(functools.partial(ALONE.init, is_training=True))
@@ -150,18 +149,18 @@ def by_vmap(alone, _many, train_state):
 
 
 def by_pmap(_alone, many, train_state):
-    run = hs.pmap_update(many, devices=DEVICES)
-    train_state = hs.replicate(train_state, DEVICES)
+    devices = jax.devices()[:2]
+    run, train_state = hs.pmap_update(many, devices=devices), hs.replicate(train_state, devices)
     return hs.unreplicate(_each(run, train_state, lambda b: hs.split_batch(b, 2)).params)
 
 
 def by_shard(alone, _many, train_state):
-    mesh = jax.sharding.Mesh(np.array(DEVICES), ("devices",))
+    mesh = hs.data_mesh(jax.devices()[:2], "devices")
     return _each(hs.shard_update(alone, mesh), hs.shard_train_state(train_state, mesh)).params
 
 
 def by_shard_map(_alone, many, train_state):
-    mesh = jax.sharding.Mesh(np.array(DEVICES), ("devices",))
+    mesh = hs.data_mesh(jax.devices()[:2], "devices")
     return _each(hs.shard_map_update(many, mesh), hs.shard_train_state(train_state, mesh)).params
 
 

@@ -10,7 +10,6 @@ from haiku_state.errors import ArgumentError, CounterStoppedError, MissingAverag
 from haiku_state.recipes import average_params, averaged_params, freeze_params, reestimate_state
 from haiku_state.recipes.averaging import AveragedParamsState
 
-FOUR = jax.devices()[:4]
 DECAY = 0.8
 MODEL = hs.pure_pair(hs.LinearRegression, True, 0.9)
 MEAN, VAR = (f"linear_regression/batch_norm/~/{name}_ema" for name in ("mean", "var"))
@@ -82,46 +81,18 @@ def test_the_training_is_the_same_as_without():
     np.testing.assert_array_equal(w_and_b(one.params), w_and_b(other.params))
 
 
-def run_jit(update, train_state, batches):
-    run = hs.jit_update(update)
+@pytest.mark.usefixtures("standard_promotion")  # for optax.adam
+def test_a_compiled_step_carries_it():
+    optimizer = optax.chain(optax.clip(5.0), average_params(optax.adam(0.1), DECAY))
+    run, train_state = hs.jit_update(hs.make_update(loss_fn, optimizer)), start(optimizer)
     history = [w_and_b(train_state.params)]
-    for batch in batches:
+    for batch in batches_of(4):
         train_state, _ = run(train_state, batch)
         history.append(w_and_b(train_state.params))
+    expected = average_of(history)
+    np.testing.assert_allclose(w_and_b(averaged_params(train_state)), expected, rtol=1e-5)
+    assert np.abs(expected - history[-1]).max() > 0.01
     assert run.trace_count == 1
-    return train_state, history
-
-
-def test_jit_scan_devices_and_ensembles_carry_it():
-    optimizer = optax.chain(optax.clip(5.0), average_params(optax.adam(0.1), DECAY))
-    batches, update = batches_of(4), hs.make_update(loss_fn, optimizer)
-    with jax.numpy_dtype_promotion("standard"):  # for optax.adam
-        train_state, history = run_jit(update, start(optimizer), batches)
-        expected = average_of(history)
-        np.testing.assert_allclose(w_and_b(averaged_params(train_state)), expected, rtol=1e-5)
-        assert np.abs(expected - history[-1]).max() > 0.01
-
-        stacked = jax.tree.map(lambda *leaves: np.stack(leaves), *batches)
-        scanned, _ = jax.jit(lambda s, b: jax.lax.scan(update, s, b), donate_argnums=0)(
-            start(optimizer), stacked
-        )
-        np.testing.assert_allclose(w_and_b(averaged_params(scanned)), expected, rtol=1e-5)
-
-        # every device sees the whole batch, so that its own statistics are those of one device
-        mapped = hs.pmap_update(update, devices=FOUR)
-        replicas = hs.replicate(start(optimizer), FOUR)
-        for batch in batches:
-            replicas, _ = mapped(replicas, jax.tree.map(lambda x: np.stack([x] * 4), batch))
-        hs.assert_replicas_equal(replicas)
-        average = averaged_params(hs.unreplicate(replicas))
-        np.testing.assert_allclose(w_and_b(average), expected, rtol=1e-5)
-
-        members = jax.vmap(lambda seed: start(optimizer, seed))(jnp.arange(2))
-        members, _ = hs.vmap_update(update)(members, batches[0])
-        average = averaged_params(members)["linear_regression"]["w"]
-        np.testing.assert_allclose(
-            average[1], average_of(np.stack([history[0], history[1]]))[:-1], rtol=1e-5
-        )
 
 
 def test_nothing_in_the_opt_state_shares_memory_with_the_params():

@@ -17,9 +17,9 @@ def test_the_table_knows_and_can_make_all_optimizers():
 @pytest.mark.parametrize(
     ("name", "runners"),
     [
-        ("optax.scale_by_lbfgs", ["jit"]),
-        ("optax.contrib.sam", ["jit", "shard_map"]),
-        ("optax.contrib.schedule_free_sgd", ["jit", "pmap"]),
+        ("optax.contrib.schedule_free_sgd", ["pmap"]),
+        pytest.param("optax.scale_by_lbfgs", ["jit"], marks=pytest.mark.slow),
+        pytest.param("optax.contrib.sam", ["jit", "shard_map"], marks=pytest.mark.slow),
     ],
 )
 def test_an_optimizer_is_no_false_alarm(name, runners):
