@@ -13,14 +13,30 @@ import gather
 import probe
 import pytest
 from haiku_site.content import measured_tree
+from haiku_site.content.lesson_pages import course
 from packaging.version import Version
 
 ROOT = Path(__file__).resolve().parents[1]
 COPY = json.loads(gather.PUBLISHED.read_text(encoding="utf-8"))
 SKIP = '<skipped message="needs a GPU"/>'
+PAGES = {
+    "index.md": "```{toctree}\nhaiku/index\n```\n",
+    "haiku/index.md": "```{lessons}\n```\n\n```{toctree}\ncounter\n```\n",
+    "haiku/counter.md": "# A lesson\n",
+}
 
 
-def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, shown="1", **changes):
+def report(
+    root,
+    name,
+    python,
+    *,
+    cases='<testcase name="a"/>',
+    failures=0,
+    shown="1",
+    lesson="haiku/counter",
+    **changes,
+):
     """Write what one factor would."""
     written = {
         "tree": measured_tree.tree_hash(root),
@@ -40,16 +56,16 @@ def report(root, name, python, *, cases='<testcase name="a"/>', failures=0, show
     xml = reports / f"jax{name}.xml"
     xml.write_text(f"<testsuites>{suite}{cases}</testsuite></testsuites>")
     os.utime(xml, (1e9 + 170, 1e9 + 170))
-    lesson = {"seconds": 1, "cells": [[shown]], "stderr": [], "failure": None}
+    run = {"seconds": 1, "cells": [[shown]], "stderr": [], "failure": None}
     lessons = reports / f"jax{name}.lessons.json"
     jax = written["versions"]["jax"]
-    lessons.write_text(json.dumps({"jax": jax, "lessons": {"haiku/counter": lesson}}))
+    lessons.write_text(json.dumps({"jax": jax, "lessons": {lesson: run}}))
     os.utime(lessons, (1e9 + 180, 1e9 + 180))
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A tree with two sets, both tested; the site is built on the second."""
+    """A tree with one lesson and two sets, both tested; the site is built on the second."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     monkeypatch.setattr(gather, "SITE", "0.12")
     monkeypatch.setattr(gather, "LESSONS", ("0.4.30", "0.12"))
@@ -60,8 +76,10 @@ def root(tmp_path, monkeypatch):
         shutil.copy(constraint_files.FOLDER / f"jax-{name}.txt", constraints)
     shutil.copy(ROOT / "tox.ini", tmp_path)
     (tmp_path / "pyproject.toml").touch()
-    for file in (gather.ADVISED, gather.PUBLISHED):
+    for file in (gather.ADVISED, gather.PUBLISHED, ROOT / "docs/haiku/index.md"):
         (tmp_path / file.relative_to(ROOT)).parent.mkdir(parents=True)
+    for page, text in PAGES.items():
+        (tmp_path / "docs" / page).write_text(text, "utf-8")
     for readme in gather.LINES:
         (tmp_path / readme).write_text(f"# A\n\n{gather.BEGIN}\nold\n{gather.END}\n\nB\n", "utf-8")
     report(tmp_path, "0.4.30", "3.10.13")
@@ -117,6 +135,18 @@ def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
     assert "haiku/counter" in lack
 
 
+def test_a_lesson_that_no_set_has_run_is_not_published(root, monkeypatch):
+    for name, python in (("0.4.30", "3.10.13"), ("0.12", "3.13.0")):
+        report(root, name, python, lesson="haiku/other")
+    monkeypatch.setattr(sys, "argv", ["gather.py", "--publish"])
+    before = {path: path.read_bytes() for path in root.glob("README*")}
+    assert gather.main(root) == 1
+    lacks = json.loads((root / "build/compat.json").read_text("utf-8"))["lacks"]
+    assert lacks == [f"jax{name}: haiku/counter was not run" for name in ("0.4.30", "0.12")]
+    assert not (root / gather.PUBLISHED.relative_to(ROOT)).exists()
+    assert {path: path.read_bytes() for path in before} == before
+
+
 def test_an_edit_of_package_or_tests_makes_all_reports_old_and_one_of_a_set_its_own(root):
     for file in (root / "haiku_state/new.py", root / "tests/test_new.py"):
         file.parent.mkdir(exist_ok=True)
@@ -128,7 +158,11 @@ def test_an_edit_of_package_or_tests_makes_all_reports_old_and_one_of_a_set_its_
     [lack] = gather.gather(root)["lacks"]
     assert lack.startswith("jax0.12: its report is of another state")
     report(root, "0.12", "3.13.0")
-    (root / gather.ADVISED.relative_to(ROOT)).touch()  # what the matrix writes is not an edit
+    # what the matrix itself writes is no edit, and neither is what Git ignores
+    (root / ".gitignore").write_text("*.zip\n")
+    for file in (root / gather.ADVISED.relative_to(ROOT), root / "haiku_state/notebooks/en.zip"):
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
     assert gather.gather(root)["lacks"] == []
 
 
@@ -190,13 +224,20 @@ def test_tox_has_a_factor_for_each_set():
         assert gather.pythons(name)
 
 
-def test_this_environment_is_what_the_copy_says():
+@pytest.mark.xfail(reason="haiku/see_inside is newer than the copy", strict=True)
+def test_the_copy_has_every_lesson():
+    for name in gather.LESSONS:
+        assert set(COPY["sets"][name]["lessons"]) == set(course(ROOT / "docs"))
+
+
+def test_this_environment_is_what_the_copy_says(monkeypatch):
+    monkeypatch.setitem(probe.FEATURES, "odd", "jax.nothing()")
     name = next(
         path.stem.removeprefix("jax-")
         for path in constraint_files.JAX_FILES
         if constraint_files.pins(path)["jax"] == probe.installed("jax")
     )
-    assert probe.features() == COPY["sets"][name]["features"]
+    assert probe.features() == COPY["sets"][name]["features"] | {"odd": False}
 
 
 def test_the_lessons_run_on_the_oldest_a_middle_and_the_newest_set():
@@ -209,11 +250,6 @@ def test_the_lessons_run_on_the_oldest_a_middle_and_the_newest_set():
     assert f"{factors}: python {{tox_root}}/tests/lessons/run.py" in text
     newest_here = constraint_files.FOLDER / "newest-py3.11.txt"
     assert constraint_files.lines(newest_here) == [f"-c jax-{gather.SITE}.txt"]
-
-
-def test_a_feature_that_fails_is_not_there(monkeypatch):
-    monkeypatch.setattr(probe, "FEATURES", {"odd": "jax.nothing()", "jit": "jax.jit"})
-    assert probe.features() == {"odd": False, "jit": True}
 
 
 def test_tox_finds_the_pythons_of_pyenv_and_uv(tmp_path):

@@ -23,6 +23,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parents[2] / "conf/sphinx"))
 
 from haiku_site import ROOT
+from haiku_site.content.lesson_pages import course
 from haiku_site.content.measured_tree import set_hash, tree_hash
 from lessons.compare import differences, outcomes, stale
 from lessons.exemptions import EXEMPTIONS
@@ -109,7 +110,7 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
         matrix["version"] = row.pop("version")  # that of the tree, so the same in all reports
         matrix["sets"][name] = row
         matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
-    lacks += compare_lessons(matrix["sets"])
+    lacks += compare_lessons(matrix["sets"], root)
     return matrix
 
 
@@ -131,12 +132,14 @@ def one(name: str, root: Path) -> dict[str, Any]:
     return row
 
 
-def compare_lessons(rows: dict[str, Any]) -> list[str]:
-    """Put the outcome of each lesson in the place of what it shows; say what should not differ."""
+def compare_lessons(rows: dict[str, Any], root: Path) -> list[str]:
+    """Put the outcome of each lesson in the place of what it shows; say what lacks or differs."""
     runs = {name: rows[name]["lessons"] for name in LESSONS if name in rows}
     found = []
     for name, run in runs.items():
         rows[name]["lessons"] = outcomes(run)
+        missing = [lesson for lesson in course(root / "docs") if lesson not in run["lessons"]]
+        found += [f"jax{name}: {lesson} was not run" for lesson in missing]
         failed = [f"{lesson}: {said['failure']}" for lesson, said in run["lessons"].items()]
         found += [f"jax{name}: {line}" for line in failed if not line.endswith(": None")]
         if name != SITE and SITE in runs:
@@ -222,20 +225,20 @@ def table(matrix: dict[str, Any]) -> list[str]:
     return [*lines, f"{matrix['seconds']:.0f} s in all, installation not counted"]
 
 
-def main() -> int:
+def main(root: Path = ROOT) -> int:
     """Write ``build/compat.json``; exit code 1 if it is incomplete."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--publish", action="store_true", help="renew what is committed of it")
     options = parser.parse_args()
-    matrix = gather()
-    REPORTS.mkdir(parents=True, exist_ok=True)
-    target = REPORTS.with_suffix(".json")
+    matrix = gather(root)
+    target = root / "build/compat.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(matrix, indent=1) + "\n", encoding="utf-8")
     print(*table(matrix), sep="\n")
     for lack in matrix["lacks"]:
         print(f"incomplete: {lack}", file=sys.stderr)
     if options.publish and not matrix["lacks"]:
-        publish(matrix)
+        publish(matrix, root)
     return int(bool(matrix["lacks"]))
 
 

@@ -43,6 +43,19 @@ def test_the_heads_that_are_words_are_extracted_and_the_names_are_not(monkeypatc
     assert [text for _, text in extract_messages(document)] == ["passed", "failed", "skipped"]
 
 
+def test_a_lesson_that_was_not_measured_is_shown_as_such(monkeypatch):
+    monkeypatch.setattr(compatibility, "course", lambda docs: ["haiku/old", "haiku/new"])
+    monkeypatch.setattr(
+        compatibility, "link_to", lambda name, _: compatibility.nodes.inline("", name)
+    )
+    directive = compatibility.Compatibility.__new__(compatibility.Compatibility)
+    env = SimpleNamespace(srcdir="docs")
+    directive.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
+    rows = directive.lessons({"0.11": ROW, "0.12": ROW | {"lessons": {"haiku/old": "ok"}}})
+    shown = [[cell.astext() for cell in row] for row in rows]
+    assert shown == [["JAX", "0.12"], ["haiku/old", "✓"], ["haiku/new", "–"]]
+
+
 NOW, OTHER = tree_hash(), "0123456789abcdef"
 
 
@@ -67,6 +80,7 @@ def test_the_page_says_when_another_tree_was_measured(tree, builder, notes, tmp_
     ("result", "shown", "code"),
     [
         ("ok", "✓", []),
+        ("–", "–", []),
         ("ok; skipped: a ref", "✓ skipped: a ref", ["skipped: a ref"]),
         ("cell 3: ValueError: no", "cell 3: ValueError: no", ["cell 3: ValueError: no"]),
     ],

@@ -70,10 +70,8 @@ class Compatibility(SphinxDirective):
         """One row per lesson, one column per set on which the lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
         yield [text("JAX"), *map(text, run)]
-        measured = next(iter(run.values()))
-        # those of the measured tree that this site has, in the order of the course
-        for lesson in (name for name in course(Path(self.env.srcdir)) if name in measured):
-            results = [each[lesson] for each in run.values()]
+        for lesson in course(Path(self.env.srcdir)):
+            results = [each.get(lesson, NO) for each in run.values()]
             yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
 
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
@@ -107,9 +105,11 @@ def caption(measured: dict[str, Any]) -> str:
 
 def outcome(result: str) -> nodes.Node:
     """Make a cell that says how a lesson went, with what it printed about skipped parts."""
+    if result in ("ok", NO):
+        return text(YES if result == "ok" else NO)
     went, _, printed = result.partition("; ")
-    if went != "ok" or not printed:
-        return text(YES) if result == "ok" else literal(result)
+    if went != "ok":
+        return literal(result)
     return nodes.paragraph("", f"{YES} ", nodes.literal("", printed), translatable=False)
 
 
