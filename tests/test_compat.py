@@ -4,7 +4,6 @@ import linecache
 import os
 import re
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -270,10 +269,9 @@ print([x.shape for x in jax.pmap(lambda x, y: (x, y), devices=jax.devices()[:2])
 """
 
 
-def test_jax_0_11_ends_the_process_for_an_array_without_elements_on_devices():
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WITHOUT_ELEMENTS], capture_output=True, text=True
-    )
+def test_jax_0_11_ends_the_process_for_an_array_without_elements_on_devices(user):
+    two = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    done = user.python("-W", "ignore", "-c", WITHOUT_ELEMENTS, env=two)
     if jax.__version__ in SpecifierSet(">=0.11,<0.12"):  # the page on compatibility says so
         assert done.returncode == -signal.SIGSEGV
     else:

@@ -1,7 +1,5 @@
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -47,11 +45,9 @@ def test_every_public_name_has_a_line_of_its_own():
     assert len(exports) == len(set(public_names()))
 
 
-def test_importing_the_package_imports_no_library_that_only_some_functions_use():
+def test_importing_the_package_imports_no_library_that_only_some_functions_use(user):
     program = "import sys, haiku_state; print(*{name.split('.')[0] for name in sys.modules})"
-    ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, check=True
-    )
+    ran = user.python("-W", "ignore", "-c", program)
     loaded = set(ran.stdout.split())
     assert {"haiku_state", "haiku", "jax"} <= loaded
     lazy = {"optax", "orbax", "sklearn", "matplotlib"}

@@ -1,8 +1,6 @@
 """The doctor: right on a tested set, an untested one and a broken one, with nothing but Python."""
 
-import os
 import re
-import subprocess
 import sys
 from importlib import metadata
 
@@ -262,24 +260,8 @@ def claim(folder, name, version):
 
 
 def environment(folder, language="en"):
-    paths = [str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PYTHONIOENCODING": "utf-8",
-        "HAIKU_STATE_LANG": language,
-    }
-
-
-def run(*arguments, **variables):
-    return subprocess.run(
-        [sys.executable, *arguments],
-        env=variables or None,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=300,
-    )
+    """What a user has set: where Python looks first, and a language."""
+    return {"PYTHONPATH": str(folder), "HAIKU_STATE_LANG": language}
 
 
 @pytest.mark.parametrize(
@@ -352,11 +334,11 @@ def test_where_the_environment_is_the_cause_nothing_is_to_be_installed(settings,
         (["-OO"], {}, "PYTHONOPTIMIZE=2 (python -OO)"),
     ],
 )
-def test_the_doctor_names_the_variable(python, variables, shown, tmp_path):
+def test_the_doctor_names_the_variable(python, variables, shown, tmp_path, user):
     reads_docstring = "def f(): 'text'\nlen(f.__doc__)\n"
     reads_platform = "import os\nassert os.getenv('JAX_PLATFORMS') != 'cuda'\n"
     fake(tmp_path, "jax", reads_docstring + reads_platform)
-    ran = run(*python, "-m", "haiku_state", "doctor", **{**environment(tmp_path), **variables})
+    ran = user.python(*python, "-m", "haiku_state", "doctor", env=environment(tmp_path) | variables)
     assert (ran.returncode, ran.stderr) == (1, "")
     assert ran.stdout.endswith(f"  The environment is the cause: it works without {shown}\n")
 
@@ -406,12 +388,12 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("script", [None, "haiku-state", "haiku-state.exe"])
-def test_doctor_runs_where_haiku_cannot_be_imported(unmatched, script, language):
+def test_doctor_runs_where_haiku_cannot_be_imported(unmatched, script, language, user):
     folder, pins = unmatched
     if script:
         (folder / script).write_text(SCRIPT)
     start = [str(folder / script)] if script else ["-m", "haiku_state"]
-    ran = run("-W", "ignore", *start, "doctor", **environment(folder, language))
+    ran = user.python("-W", "ignore", *start, "doctor", env=environment(folder, language))
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "  FAIL  import haiku        AttributeError: no take_current_trace\n" in ran.stdout
     last = ran.stdout.splitlines()[-1]
@@ -420,17 +402,17 @@ def test_doctor_runs_where_haiku_cannot_be_imported(unmatched, script, language)
     assert bool(re.search(r"[一-鿿]", ran.stdout)) == (language == "zh")
 
 
-def test_doctor_runs_where_nothing_but_python_can_be_imported(tmp_path):
+def test_doctor_runs_where_nothing_but_python_can_be_imported(tmp_path, user):
     for name in ("jax", "jaxlib", "haiku", "optax", "jmp", "numpy"):
         fake(tmp_path, name, "raise SystemError('imported')")
-    ran = run("-m", "haiku_state", "doctor", **environment(tmp_path))
+    ran = user.haiku_state("doctor", env=environment(tmp_path))
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "  FAIL  import jax          SystemError: imported\n" in ran.stdout
 
 
-def test_doctor_refuses_an_argument_with_one_line(unmatched):
+def test_doctor_refuses_an_argument_with_one_line(unmatched, user):
     folder, _ = unmatched
-    ran = run("-m", "haiku_state", "doctor", "--loud", **environment(folder))
+    ran = user.haiku_state("doctor", "--loud", env=environment(folder))
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr == "haiku_state: error: unrecognized arguments: --loud\n"
 
@@ -444,10 +426,10 @@ def test_doctor_refuses_an_argument_with_one_line(unmatched):
         ["-m", "other", "doctor", "haiku_state"],
     ],
 )
-def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, command):
+def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, command, user):
     folder, _ = unmatched
     fake(folder, "other", "import haiku_state")
-    ran = run(*command, **environment(folder))
+    ran = user.python(*command, env=environment(folder))
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.endswith(
         "haiku_state.errors.versions.UnmatchedVersionsError: JAX, Haiku or Optax cannot be "
@@ -460,21 +442,21 @@ def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, comm
     )
 
 
-def test_train_is_sent_to_the_doctor_where_optax_cannot_be_imported(tmp_path):
+def test_train_is_sent_to_the_doctor_where_optax_cannot_be_imported(tmp_path, user):
     fake(tmp_path, "optax", "raise ImportError('no optax')")
-    ran = run("-W", "ignore", "-m", "haiku_state", "train", **environment(tmp_path))
+    ran = user.python("-W", "ignore", "-m", "haiku_state", "train", env=environment(tmp_path))
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == (
         "haiku_state: error: JAX, Haiku or Optax cannot be imported: ImportError: no optax; "
         "right: python -m haiku_state doctor\n"
     )
-    ran = run("-m", "haiku_state", "doctor", **environment(tmp_path))
+    ran = user.haiku_state("doctor", env=environment(tmp_path))
     assert (ran.returncode, ran.stderr) == (1, "")
     assert "  FAIL  import optax        ImportError: no optax\n" in ran.stdout
 
 
-def test_what_is_installed_here_works():
-    ran = run("-m", "haiku_state", "doctor", **environment(""))
+def test_what_is_installed_here_works(user):
+    ran = user.haiku_state("doctor")
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
     statuses = re.findall(r"^  (ok|FAIL)  ", ran.stdout, re.M)
     assert statuses == ["ok"] * len(STEPS), ran.stdout

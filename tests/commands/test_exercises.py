@@ -2,7 +2,6 @@
 
 import csv
 import json
-import subprocess
 import sys
 import threading
 import unicodedata
@@ -87,12 +86,11 @@ if not found:
 """
 
 
-def test_the_process_that_a_command_forks_knows_nothing_of_the_hidden_inputs(run, tmp_path):
+def test_the_process_that_a_command_forks_knows_nothing_of_the_hidden_inputs(run, tmp_path, user):
     run("start", "counter")
     file = tmp_path / DEFAULT / "counter.py"
     file.write_text(solution("counter") + LOOKS_BACK, encoding="utf-8")
-    command = [sys.executable, "-m", "haiku_state", "exercises", "check"]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, encoding="utf-8")
+    ended = user.haiku_state("exercises", "check", cwd=tmp_path)
     assert "It defines no `count`." in ended.stdout
 
 
@@ -311,16 +309,11 @@ def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     assert place[language] in unfinished
 
 
-def test_watch_checks_what_is_saved(run, tmp_path):
+def test_watch_checks_what_is_saved(run, tmp_path, user):
     run("start", names()[0])
     folder = tmp_path / DEFAULT
-    watching = subprocess.Popen(
-        [sys.executable, "-m", "haiku_state", "exercises", "watch"],
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-    )
+    command = [sys.executable, "-m", "haiku_state", "exercises", "watch"]
+    watching = user.start(*command, cwd=tmp_path)
     patience = threading.Timer(120, watching.kill)
     patience.start()
     try:

@@ -1,8 +1,6 @@
 """The command ``explain``; what it refuses is in ``bad_lines.py``."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pytest
@@ -190,31 +188,16 @@ def test_a_module_may_take_the_place_of_the_file(model, monkeypatch, capsys):
     assert code == 0, capsys.readouterr()
 
 
-def test_in_a_process_of_its_own_a_closed_pipe_needs_no_words(model):
-    words = [
-        sys.executable,
-        "-m",
-        "haiku_state",
-        "explain",
-        f"{model.name}:impure",
-        "--args",
-        "1.0",
-    ]
-    paths = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
-    ran = subprocess.Popen(
-        words, cwd=model.parent, env={**os.environ, "PYTHONPATH": paths}, encoding="utf-8",
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+def test_in_a_process_of_its_own_a_closed_pipe_needs_no_words(model, user):
+    words = [sys.executable, "-m", "haiku_state", "explain", f"{model.name}:impure"]
+    ran = user.start(*words, "--args", "1.0", cwd=model.parent)
     ran.stdout.close()
     assert (ran.stderr.read(), ran.wait(60)) == ("", 141)
     ran.stderr.close()
 
 
-def test_in_a_process_of_its_own_it_prints_the_report(model):
-    ran = subprocess.run(
-        [sys.executable, "-m", "haiku_state", "explain", f"{model}:impure", "--args", "1.0"],
-        capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+def test_in_a_process_of_its_own_it_prints_the_report(model, user):
+    ran = user.haiku_state("explain", f"{model}:impure", "--args", "1.0")
     assert (ran.returncode, ran.stderr) == (1, "")
     printed, report, *_ = ran.stdout.splitlines()
     assert printed.startswith("imported model")

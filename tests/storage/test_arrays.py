@@ -1,6 +1,4 @@
 import json
-import subprocess
-import sys
 
 import haiku as hk
 import jax
@@ -89,7 +87,7 @@ def test_every_module_comes_back_bit_by_bit(case, tmp_path):
     hs.check_state(case.init()[1], loaded[1])
 
 
-def test_numpy_alone_reads_the_file(tmp_path):
+def test_numpy_alone_reads_the_file(tmp_path, user):
     hs.storage.save_numpy(
         tmp_path / "model.npz", hs.storage.to_numpy({"linear": {"w": jnp.ones((2, 3))}}, {})
     )
@@ -99,8 +97,7 @@ with np.load(sys.argv[1], allow_pickle=False) as file:
     print(json.dumps({name: file[name].tolist() for name in file}))
 assert not {"jax", "haiku", "haiku_state"} & set(sys.modules)
 """
-    command = [sys.executable, "-c", code, str(tmp_path / "model.npz")]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    ran = user.python("-c", code, tmp_path / "model.npz")
     assert json.loads(ran.stdout) == {"params:linear:w:float32": [[1, 1, 1], [1, 1, 1]]}
 
 

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import random
-import subprocess
 import sys
 import warnings
 from typing import Any, NamedTuple
@@ -443,10 +442,9 @@ print(both.manifest["position"])
 """
 
 
-def test_a_program_that_knows_only_orbax_opens_it(tmp_path):
+def test_a_program_that_knows_only_orbax_opens_it(tmp_path, user):
     save_checkpoint(tmp_path, train_state_of(5, 2.0), {"epoch": 1})
-    command = [sys.executable, "-W", "ignore", "-c", FOREIGN_PROGRAM, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = user.python("-W", "ignore", "-c", FOREIGN_PROGRAM, tmp_path)
     tree = "[[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]] bfloat16 [-2.0, -2.0, -2.0] [0, 2] 5"
     assert done.stdout.splitlines() == [tree, tree, "{'epoch': 1}"], done.stderr
 

@@ -1,6 +1,4 @@
 import os
-import subprocess
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -250,13 +248,10 @@ except hs.errors.DeviceCountError as error:
 """
 
 
-def test_use_devices_in_a_fresh_process():
+def test_use_devices_in_a_fresh_process(user):
     """Steps that are started ahead do not wait for ever, and later there are no more devices."""
     flags = "--xla_cpu_enable_fast_math=false"
-    environment = {**os.environ, "XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
-    del environment["NPROC"]  # what the tests set
-    command = [sys.executable, "-c", FRESH]
-    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    ran = user.python("-c", FRESH, env={"XLA_FLAGS": flags})
     assert ran.stdout == (
         f"4 {flags} --xla_force_host_platform_device_count=4 True\n"
         "1.0\n"
