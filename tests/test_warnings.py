@@ -1,7 +1,5 @@
 import importlib.util
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,22 +15,20 @@ print(json.dumps([[str(w.message), w.category.__name__, w.filename] for w in cau
 """
 
 
-def emitted(statement):
+def emitted(user, statement):
     """Message, category and file of each warning of a statement in a fresh process."""
-    ran = subprocess.run(
-        [sys.executable, "-c", RECORD, statement], capture_output=True, text=True, check=True
-    )
+    ran = user.python("-c", RECORD, statement)
     return [tuple(warning) for warning in json.loads(ran.stdout)]
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_exactly_the_allowed_warnings_are_emitted(statement):
+def test_exactly_the_allowed_warnings_are_emitted(statement, user):
     expected = {
         (allowed.message, allowed.category, importlib.util.find_spec(allowed.module).origin)
         for allowed in ALLOWED
         if allowed.applies() and statement.startswith(allowed.statement)
     }
-    assert set(emitted(statement)) == expected
+    assert set(emitted(user, statement)) == expected
 
 
 @pytest.mark.parametrize("allowed", ALLOWED, ids=lambda allowed: str(allowed[0::4]))
@@ -47,6 +43,6 @@ def test_a_warning_fails_a_test(pytestconfig):
     assert all("haiku" in line or "equinox" in line for line in allowed)
 
 
-def test_the_recorder_sees_a_warning():
-    [(message, category, file)] = emitted("warnings.warn('odd', DeprecationWarning)")
+def test_the_recorder_sees_a_warning(user):
+    [(message, category, file)] = emitted(user, "warnings.warn('odd', DeprecationWarning)")
     assert (message, category, Path(file).name) == ("odd", "DeprecationWarning", "<string>")

@@ -3,8 +3,6 @@
 import dataclasses
 import os
 import select
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -80,9 +78,9 @@ os._exit(0)
 """
 
 
-def test_a_forked_process_ends_with_the_one_that_waits_for_it():
+def test_a_forked_process_ends_with_the_one_that_waits_for_it(user):
     alive, theirs = os.pipe()
-    subprocess.run([sys.executable, "-c", ABANDONED], pass_fds=[theirs], check=True)
+    user.python("-c", ABANDONED, pass_fds=[theirs])
     os.close(theirs)
     assert select.select([alive], [], [], 30)[0]  # the end of the pipe: nobody holds the other side
     os.close(alive)

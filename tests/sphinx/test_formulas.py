@@ -1,8 +1,6 @@
 """Formulas are HTML of the built page, and one that cannot be read fails the build."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import dukpy
@@ -36,23 +34,23 @@ def test_what_katex_cannot_read_is_an_error(broken):
         formula_html(broken, display=False)
 
 
-def build(folder, text):
+def build(user, text):
+    folder = user.folder
     (folder / "conf.py").write_text(CONF)
     (folder / "index.rst").write_text(text, encoding="utf-8")
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "--keep-going", ".", "out"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return user.python("-m", "sphinx", "-W", "-q", "--keep-going", ".", "out")
 
 
-def test_a_page_loads_the_style_only_if_it_has_formulas(tmp_path):
-    (tmp_path / "plain.rst").write_text(":orphan:\n\nPlain\n=====\n")
-    built = build(tmp_path, "Page\n====\n\nAs :math:`x^2` is.\n")
+def test_a_page_loads_the_style_only_if_it_has_formulas(user):
+    (user.folder / "plain.rst").write_text(":orphan:\n\nPlain\n=====\n")
+    built = build(user, "Page\n====\n\nAs :math:`x^2` is.\n")
     assert built.returncode == 0, built.stderr
-    page, plain = ((tmp_path / f"out/{name}.html").read_text() for name in ("index", "plain"))
+    page, plain = ((user.folder / f"out/{name}.html").read_text() for name in ("index", "plain"))
     assert "<msup><mi>x</mi><mn>2</mn></msup>" in page
     assert ("katex.min.css" in page, "katex.min.css" in plain) == (True, False)
 
 
-def test_a_broken_formula_fails_the_build_with_its_page_and_line(tmp_path):
-    built = build(tmp_path, "Page\n====\n\nFine: :math:`x`.\n\n.. math:: \\frac{1}{2\n")
+def test_a_broken_formula_fails_the_build_with_its_page_and_line(user):
+    built = build(user, "Page\n====\n\nFine: :math:`x`.\n\n.. math:: \\frac{1}{2\n")
     assert built.returncode == 1
     assert re.search(r"index\.rst:6: .*KaTeX parse error: .*end of input", built.stderr)

@@ -1,8 +1,6 @@
 """On Chinese pages code and formulas are kept together with the mark behind them."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,11 +23,11 @@ PAGE = r"""页
 
 
 @pytest.mark.parametrize(("language", "kept"), [("zh_CN", ["，", "。）", "，"]), ("en", [])])
-def test_the_marks_behind_code_and_formulas_are_kept(tmp_path, language, kept):
+def test_the_marks_behind_code_and_formulas_are_kept(tmp_path, language, kept, user):
     (tmp_path / "conf.py").write_text(CONF)
     (tmp_path / "index.rst").write_text(PAGE, encoding="utf-8")
-    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-D", f"language={language}", ".", "out"]
-    built = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    command = ["-m", "sphinx", "-W", "-q", "-D", f"language={language}", ".", "out"]
+    built = user.python(*command, cwd=tmp_path)
     assert built.returncode == 0, built.stderr
     page = (tmp_path / "out/index.html").read_text(encoding="utf-8")
     spans = page.split('<span class="hs-no-break">')[1:]
