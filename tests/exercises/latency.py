@@ -4,7 +4,6 @@ python tests/exercises/latency.py
 """
 
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -14,13 +13,17 @@ from haiku_state.exercises import names, solution
 from haiku_state.exercises.folder import DEFAULT, Folder
 from haiku_state.exercises.tasks import load
 
+sys.path.append(str(Path(__file__).parents[1]))
+
+from user import User
+
 COMMAND = [sys.executable, "-m", "haiku_state", "exercises"]
 
 
-def seconds(words, **settings):
+def seconds(learner, *words):
     """The time that a command takes."""
     start = time.perf_counter()
-    subprocess.run(words, capture_output=True, check=True, **settings)
+    assert learner.run(*words).returncode == 0
     return time.perf_counter() - start
 
 
@@ -28,15 +31,16 @@ def main():
     """Check each solution in a fresh process, in turn with the import; then save it in a watch."""
     possible = [name for name in names() if not (needs := load(name).needs) or not needs()]
     with tempfile.TemporaryDirectory() as place:
-        folder = Folder(Path(place, DEFAULT))
+        learner = User(Path(place))
+        folder = Folder(learner.folder / DEFAULT)
         imports, checks = [], {}
         for name in possible:
             folder.start(name)
             folder.file_of(name).write_text(solution(name), encoding="utf-8")
-            imports.append(seconds([sys.executable, "-c", "import jax"]))
-            checks[name] = seconds([*COMMAND, "check", name], cwd=place)
+            imports.append(seconds(learner, sys.executable, "-c", "import jax"))
+            checks[name] = seconds(learner, *COMMAND, "check", name)
             print(f"{name:18} check {checks[name]:.1f} s", flush=True)
-        saves = dict(watched(place, folder, possible))
+        saves = dict(watched(learner, folder, possible))
     slow = sorted(checks.values())[len(checks) * 3 // 4]
     print(f"import jax: {statistics.median(imports):.1f} s (median of {len(imports)})")
     print(f"check: median {statistics.median(checks.values()):.1f} s, "
@@ -47,11 +51,9 @@ def main():
           f"longest {max(saves, key=saves.get)} {max(saves.values()):.1f} s")  # fmt: skip
 
 
-def watched(place, folder, possible):
+def watched(learner, folder, possible):
     """Yield for each exercise the seconds from a save to its result."""
-    watching = subprocess.Popen(
-        [*COMMAND, "watch"], cwd=place, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+    watching = learner.start(*COMMAND, "watch")
     try:
         watching.stdout.readline()
         for name in (possible[0], *possible):  # the first one waits for the imports

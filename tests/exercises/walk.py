@@ -3,8 +3,6 @@
 It writes ``docs/exercises/walk.LANGUAGE.txt``, which the site shows; ``test_walk`` compares.
 """
 
-import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +10,10 @@ from pathlib import Path
 from haiku_state.errors.language import reading
 from haiku_state.exercises import names, solution
 from haiku_state.exercises.folder import DEFAULT
+
+sys.path.append(str(Path(__file__).parents[1]))
+
+from user import User
 
 DOCS = Path(__file__).parents[2] / "docs/exercises"
 LANGUAGES = ("en", "zh_CN")
@@ -22,25 +24,20 @@ FIRST = names()[0]
 def walk(language: str) -> str:
     """Start, check, ask for a hint, and pass."""
     lines = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as place:
+        learner = User(Path(place))
 
         def type_in(words: str) -> None:
             lines.append(f"$ python -m haiku_state exercises {words}")
-            ran = subprocess.run(
-                [sys.executable, "-m", "haiku_state", "exercises", *words.split()],
-                cwd=folder,
-                env={**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"},
-                capture_output=True,
-                encoding="utf-8",
-                check=False,
-            )
+            ran = learner.haiku_state("exercises", *words.split(), env={"COLUMNS": "80"})
             lines.extend([*(ran.stdout + ran.stderr).splitlines(), ""])
 
         type_in(f"start --lang {language}")
         type_in("check")
         type_in("hint")
         with reading(language):
-            Path(folder, DEFAULT, f"{FIRST}.py").write_text(solution(FIRST), encoding="utf-8")
+            file = learner.folder / DEFAULT / f"{FIRST}.py"
+            file.write_text(solution(FIRST), encoding="utf-8")
         lines.extend([EDITED[language], ""])
         type_in("check")
     return "\n".join(lines[:-1]) + "\n"
