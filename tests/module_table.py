@@ -1,5 +1,6 @@
 """Every module of the package, once: the cross-cutting tests run over this table."""
 
+import functools
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -34,8 +35,13 @@ class Case(NamedTuple):
         return tuple(jnp.asarray(rng.normal(1, 2, shape), self.dtype) for shape in self.shapes)
 
     def init(self):
-        """Params and state."""
-        return self.pair().init(jax.random.key(0), *self.inputs())
+        """Params and state, computed once: ``init`` runs operation by operation."""
+        return jax.tree.map(lambda leaf: leaf, _initial(self))
+
+
+@functools.cache
+def _initial(case):
+    return case.pair().init(jax.random.key(0), *case.inputs())
 
 
 def _case(name, call, *shapes, dtype=jnp.float32, output=None, output_dtype=None):

@@ -1,3 +1,4 @@
+import contextlib
 import inspect
 
 import haiku as hk
@@ -14,16 +15,16 @@ from haiku_state.errors import ArgumentError, UnboundAxisError
 # arguments, shape of the inputs, axes that are averaged
 LAYOUTS = {
     "rows": ({}, (16, 3), (0,)),
-    "N...C": ({"data_format": "N...C"}, (6, 5, 3), (0, 1)),
-    "NHWC": ({"data_format": "NHWC"}, (4, 3, 2, 5), (0, 1, 2)),
-    "NCHW": ({"data_format": "NCHW"}, (4, 5, 3, 2), (0, 2, 3)),
-    "channels_first": ({"data_format": "channels_first"}, (6, 3, 5), (0, 2)),
+    "N...C": ({"data_format": "N...C", "create_scale": False}, (6, 5, 3), (0, 1)),
+    "NHWC": ({"data_format": "NHWC", "create_offset": False}, (4, 3, 2, 5), (0, 1, 2)),
+    "NCHW": ({"data_format": "NCHW", "eps": 0.1}, (4, 5, 3, 2), (0, 2, 3)),
+    "channels_first": (
+        {"data_format": "channels_first", "create_scale": False, "create_offset": False},
+        (6, 3, 5),
+        (0, 2),
+    ),
     "axis": ({"axis": (0,)}, (6, 5, 3), (0,)),
     "axis inside": ({"axis": [1]}, (6, 5, 3), (1,)),
-    "no scale": ({"create_scale": False}, (16, 3), (0,)),
-    "no offset": ({"create_offset": False}, (16, 3), (0,)),
-    "bare": ({"create_scale": False, "create_offset": False}, (16, 3), (0,)),
-    "eps": ({"eps": 0.1}, (16, 3), (0,)),
 }
 each_layout = pytest.mark.parametrize(
     ("arguments", "shape", "axes"), LAYOUTS.values(), ids=LAYOUTS.keys()
@@ -35,7 +36,11 @@ def pair_of(norm, **arguments):
     arguments = {"create_scale": True, "create_offset": True, "decay_rate": 0.9, **arguments}
 
     def call(x, is_training, *at_call):
-        return norm(**arguments, name="batch_norm")(x, is_training, *at_call)
+        with contextlib.ExitStack() as stack:
+            if norm is hk.BatchNorm:  # which the strictness of the tests refuses
+                stack.enter_context(jax.numpy_dtype_promotion("standard"))
+                stack.enter_context(jax.numpy_rank_promotion("allow"))
+            return norm(**arguments, name="batch_norm")(x, is_training, *at_call)
 
     return hk.transform_with_state(call)
 
@@ -79,46 +84,29 @@ def test_takes_the_arguments_of_haikus(method):
 
 
 @each_layout
-def test_training_is_haikus_and_numpys(arguments, shape, axes):
+def test_it_gives_what_haiku_and_numpy_give(arguments, shape, axes):
     ours, theirs = (pair_of(norm, **arguments) for norm in (hs.BatchNorm, hk.BatchNorm))
-    assert describe(trained(ours, shape)) == describe(trained(theirs, shape))
-
-    params, state = trained(ours, shape)
-    x = inputs_of(shape, 3)
-    output, state = ours.apply(params, state, None, x, True)
-    their_params, their_state = trained(theirs, shape)
-    their_output, their_state = theirs.apply(their_params, their_state, None, x, True)
-    np.testing.assert_allclose(output, their_output, rtol=1e-5, atol=1e-5)
+    (params, state), (their_params, their_state) = (
+        trained(ours, shape, 4),
+        trained(theirs, shape, 4),
+    )
+    assert describe((params, state)) == describe((their_params, their_state))
     assert_trees_close(state, their_state, rtol=1e-5, atol=1e-5)
-
-    eps = arguments.get("eps", 1e-5)
-    expected, _, _ = oracles.batch_norm(x, axes, eps, **affine(params))
-    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
     batches = [oracles.batch_norm(inputs_of(shape, step), axes) for step in range(4)]
     for name, values in ((MEAN, [b[1] for b in batches]), (VAR, [b[2] for b in batches])):
         average = oracles.exponential_average(values, 0.9)
         np.testing.assert_allclose(state[name]["average"], average, rtol=2e-6, atol=2e-6)
         assert state[name]["counter"] == 4
 
-
-@each_layout
-def test_evaluation_is_haikus_and_numpys_and_leaves_the_state(arguments, shape, axes):
-    ours, theirs = (pair_of(norm, **arguments) for norm in (hs.BatchNorm, hk.BatchNorm))
-    params, state = trained(ours, shape)
-    x = inputs_of(shape, 9)
-    output, after = ours.apply(params, state, None, x, False)
-    jax.tree.map(np.testing.assert_array_equal, after, state)
-    their_output, _ = theirs.apply(params, state, None, x, False)
-    np.testing.assert_allclose(output, their_output, rtol=1e-5, atol=1e-5)
-    expected, _, _ = oracles.batch_norm(
-        x,
-        axes,
-        arguments.get("eps", 1e-5),
-        **affine(params),
-        mean=state[MEAN]["average"],
-        var=state[VAR]["average"],
-    )
-    np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+    x, eps = inputs_of(shape, 9), arguments.get("eps", 1e-5)
+    kept = {"mean": state[MEAN]["average"], "var": state[VAR]["average"]}
+    for is_training, statistics in ((True, {}), (False, kept)):
+        output, after = ours.apply(params, state, None, x, is_training)
+        their_output, _ = theirs.apply(params, state, None, x, is_training)
+        np.testing.assert_allclose(output, their_output, rtol=1e-5, atol=1e-5)
+        expected, _, _ = oracles.batch_norm(x, axes, eps, **affine(params), **statistics)
+        np.testing.assert_allclose(output, expected, rtol=2e-6, atol=2e-6)
+    jax.tree.map(np.testing.assert_array_equal, after, state)  # evaluation leaves it
 
 
 @pytest.mark.parametrize(("maker", "user"), [(hk, hs), (hs, hk)], ids=["loads", "is loaded"])
@@ -143,16 +131,14 @@ def test_local_stats_normalize_by_the_batch_and_leave_the_state():
     assert_trees_close(after, their_state, rtol=0)
 
 
-@pytest.mark.parametrize("is_training", [True, False])
-@pytest.mark.parametrize("shape", [(), (3,), (16, 3)])
-def test_scale_and_offset_can_be_given(is_training, shape, standard_promotion):
+@pytest.mark.parametrize(("is_training", "shape"), [(True, ()), (False, (3,)), (True, (16, 3))])
+def test_scale_and_offset_can_be_given(is_training, shape):
     bare = {"create_scale": False, "create_offset": False}
     params, state = trained(pair_of(hs.BatchNorm, **bare), (16, 3))
     x, scale, offset = (inputs_of(s, step) for step, s in enumerate([(16, 3), shape, shape]))
-    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
-        output, _ = pair_of(hs.BatchNorm, **bare).apply(
-            params, state, None, x, is_training, False, scale, offset
-        )
+    output, _ = pair_of(hs.BatchNorm, **bare).apply(
+        params, state, None, x, is_training, False, scale, offset
+    )
     theirs, _ = pair_of(hk.BatchNorm, **bare).apply(
         params, state, None, x, is_training, False, scale, offset
     )
@@ -176,12 +162,11 @@ def test_a_negative_axis_counts_from_the_end():
 
 
 @pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
-def test_half_precision_keeps_its_dtype_and_computes_in_float32(dtype, standard_promotion):
-    with jax.numpy_dtype_promotion("strict"), jax.numpy_rank_promotion("raise"):
-        params, state = trained(pair_of(hs.BatchNorm), (64, 3), dtype=dtype)
-        x = inputs_of((64, 3), 3, dtype)
-        output, after = pair_of(hs.BatchNorm).apply(params, state, None, x, True)
-        quiet, _ = pair_of(hs.BatchNorm).apply(params, state, None, x, False)
+def test_half_precision_keeps_its_dtype_and_computes_in_float32(dtype):
+    params, state = trained(pair_of(hs.BatchNorm), (64, 3), dtype=dtype)
+    x = inputs_of((64, 3), 3, dtype)
+    output, after = pair_of(hs.BatchNorm).apply(params, state, None, x, True)
+    quiet, _ = pair_of(hs.BatchNorm).apply(params, state, None, x, False)
     their_params, their_state = trained(pair_of(hk.BatchNorm), (64, 3), 1, dtype)
     assert describe(params) == describe(their_params)
     wide = jax.tree.map(lambda s: s.astype(jnp.float32) if s.ndim else s, their_state)
@@ -230,8 +215,7 @@ def test_a_policy_of_half_precision_does_not_round_the_mean_before_the_variance(
     np.testing.assert_allclose(variance, expected, rtol=1e-3)
 
 
-@pytest.mark.parametrize("rows", [32, 256, 4096])
-@pytest.mark.parametrize("mean", [0.0, 1e3, 1e4])
+@pytest.mark.parametrize(("mean", "rows"), [(0.0, 256), (1e3, 256), (1e4, 32), (1e4, 4096)])
 def test_the_output_has_unit_spread_at_any_mean_and_haikus_has_not(mean, rows):
     x = jnp.asarray(np.random.default_rng(rows).normal(mean, 1, (rows, 4)), jnp.float32)
 
@@ -250,8 +234,9 @@ def test_the_output_has_unit_spread_at_any_mean_and_haikus_has_not(mean, rows):
         assert np.isnan(theirs).any()
 
 
-@pytest.mark.parametrize(("mean", "rows"), [(1e5, 24140), (1e3, 24140), (0.1, 257)])
-@pytest.mark.parametrize("spread", [0.0, 1.0])
+@pytest.mark.parametrize(
+    ("mean", "rows", "spread"), [(1e5, 24140, 0.0), (1e5, 24140, 1.0), (0.1, 257, 1.0)]
+)
 def test_the_output_is_off_by_what_the_rounding_of_the_mean_explains(mean, rows, spread):
     x = np.random.default_rng(0).normal(mean, spread, (rows, 1)).astype(np.float32)
     pair = pair_of(hs.BatchNorm, create_scale=False, create_offset=False)
@@ -266,13 +251,12 @@ def test_the_output_is_off_by_what_the_rounding_of_the_mean_explains(mean, rows,
 
 GROUPS = {
     "all": (None, [range(8)]),
-    "halves": ([[0, 1, 2, 3], [4, 5, 6, 7]], [range(4), range(4, 8)]),
     "pairs": ([[0, 4], [1, 5], [2, 6], [3, 7]], [(0, 4), (1, 5), (2, 6), (3, 7)]),
 }
 
 
 @pytest.mark.parametrize(("groups", "members"), GROUPS.values(), ids=GROUPS.keys())
-def test_statistics_cover_the_devices_of_a_group(groups, members, standard_promotion):
+def test_statistics_cover_the_devices_of_a_group(groups, members):
     params, state = pair_of(hs.BatchNorm).init(None, inputs_of((4, 3)), True)
     # each device sees rows around another mean: the spread between them counts too
     x = inputs_of((8, 4, 3)) + jnp.arange(8.0).reshape(8, 1, 1)
@@ -339,7 +323,11 @@ CONTRADICTIONS = {
         (),
         ("[[0, 1]]", "cross_replica_axis=None", 'cross_replica_axis="devices"'),
     ),
-    "scale": ({}, (False, jnp.ones(3)), ("float32[3]", "create_scale=True", "create_scale=False")),
+    "scale": (
+        {},
+        (False, np.ones(3, np.float32)),
+        ("float32[3]", "create_scale=True", "create_scale=False"),
+    ),
     "offset": ({}, (False, None, 1.0), ("1.0", "create_offset=True", "create_offset=False")),
 }
 

@@ -7,13 +7,17 @@ import pytest
 
 import haiku_state as hs
 
-INPUTS = jnp.asarray(np.random.default_rng(0).normal(1, 2, (16, 6)), jnp.float32)
+INPUTS = np.random.default_rng(0).normal(1, 2, (16, 6)).astype(np.float32)
 
 
 def pair_of(*arguments, **options):
     return hk.transform_with_state(
         lambda x, training: hs.Classifier(*arguments, **options)(x, training)
     )
+
+
+def init(pair):
+    return jax.jit(pair.init, static_argnums=2)(jax.random.key(0), INPUTS, True)
 
 
 def logits(params, inputs, layers):
@@ -29,36 +33,37 @@ def logits(params, inputs, layers):
     return x @ last["w"] + last["b"]
 
 
-@pytest.mark.parametrize("hidden_sizes", [[], [8], (8, 4)])
+@pytest.mark.parametrize("hidden_sizes", [[], (8, 4)])
 @pytest.mark.parametrize("is_training", [True, False])
 def test_logits_are_those_of_the_layers(hidden_sizes, is_training):
     pair = pair_of(hidden_sizes, 10)
-    params, state = pair.init(jax.random.key(0), INPUTS, True)
+    apply = jax.jit(pair.apply, static_argnums=4)
+    params, state = init(pair)
     params = jax.tree.map(lambda leaf: leaf + 0.25, params)
     # after one batch the running statistics are the batch's
-    _, state = pair.apply(params, state, None, INPUTS, True)
-    output, _ = pair.apply(params, state, None, INPUTS, is_training)
+    _, state = apply(params, state, None, INPUTS, True)
+    output, _ = apply(params, state, None, INPUTS, is_training)
     expected = logits(params, INPUTS, len(hidden_sizes))
     np.testing.assert_allclose(output, expected, rtol=2e-5, atol=2e-5)
 
 
 def test_only_the_last_layer_has_a_bias():
-    params, _ = pair_of([8, 4], 10).init(jax.random.key(0), INPUTS, True)
+    params, _ = init(pair_of([8, 4], 10))
     assert [name for name in params if "b" in params[name]] == ["classifier/linear_2"]
 
 
 def test_every_row_is_scored_for_itself_in_evaluation():
     pair = pair_of([8], 10)
-    params, state = pair.init(jax.random.key(0), INPUTS, True)
-    _, state = pair.apply(params, state, None, INPUTS, True)
-    together, _ = pair.apply(params, state, None, INPUTS, False)
-    alone = [pair.apply(params, state, None, row[None], False)[0][0] for row in INPUTS]
+    apply, (params, state) = jax.jit(pair.apply, static_argnums=4), init(pair)
+    _, state = apply(params, state, None, INPUTS, True)
+    together, _ = apply(params, state, None, INPUTS, False)
+    alone = [apply(params, state, None, row[None], False)[0][0] for row in INPUTS]
     np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-5)
 
 
 def test_decay_rate_and_axis_name_reach_each_normalization():
     pair = pair_of([8, 4], 10, decay_rate=0.5, cross_replica_axis="devices")
-    params, state = pair.init(jax.random.key(0), INPUTS, True)
+    params, state = init(pair)
     with pytest.raises(NameError, match="'devices'"):
         pair.apply(params, state, None, INPUTS, True)
     split = jnp.reshape(INPUTS, (4, 4, 6))

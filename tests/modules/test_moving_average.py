@@ -52,8 +52,7 @@ def test_arrays_are_averaged_elementwise():
     np.testing.assert_allclose(outputs[-1], values.mean(0), rtol=1e-5)
 
 
-@pytest.mark.parametrize("decay", DECAYS)
-@pytest.mark.parametrize("steps", [1, 3, 200])
+@pytest.mark.parametrize(("decay", "steps"), [(0.0, 3), (0.5, 1), (0.9, 3), (0.999, 200)])
 def test_exponential_average_is_the_weighted_mean(decay, steps):
     values = np.random.default_rng(steps).normal(1, 2, (steps, 4))
     outputs, state = averages(exponential(decay), values)
@@ -167,7 +166,7 @@ pairs = st.sampled_from([SUM_AND_COUNT, *map(exponential, DECAYS)])
 numbers = st.floats(-1e6, 1e6, width=32)
 # 30 steps, each rounded to half of 1.2e-7
 ROUNDING = 2e-6
-law = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+law = settings(max_examples=20, deadline=None, derandomize=True, database=None)
 
 
 @law

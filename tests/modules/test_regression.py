@@ -9,8 +9,8 @@ import pytest
 import haiku_state as hs
 
 RNG = np.random.default_rng(0)
-INPUTS = jnp.asarray(RNG.normal([0, 5, -3], [1, 4, 0.5], (64, 3)), jnp.float32)
-TARGETS = jnp.asarray(INPUTS @ jnp.array([1.0, -2.0, 3.0]) + RNG.normal(4, 0.5, 64), jnp.float32)
+INPUTS = RNG.normal([0, 5, -3], [1, 4, 0.5], (64, 3)).astype(np.float32)
+TARGETS = (INPUTS @ np.array([1.0, -2.0, 3.0]) + RNG.normal(4, 0.5, 64)).astype(np.float32)
 
 
 def pair_of(*arguments):

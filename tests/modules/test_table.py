@@ -1,3 +1,4 @@
+import functools
 import json
 
 import jax
@@ -29,85 +30,60 @@ def describe(tree):
     return jax.tree.map(lambda leaf: (leaf.shape, leaf.dtype), tree)
 
 
-@each_case
-def test_jit_gives_what_eager_gives(case):
+@functools.cache
+def eager(case):
+    """Three steps, operation by operation: the state before, the inputs, output and state after."""
     pair, (params, state) = case.pair(), case.init()
-    eager = pair.apply(params, state, None, *case.inputs(1))
-    assert_close(jax.jit(pair.apply)(params, state, None, *case.inputs(1)), eager, case)
-
-
-@each_case
-def test_vmap_over_states_gives_what_the_loop_gives(case):
-    pair, (params, state) = case.pair(), case.init()
-    states = []
+    steps = []
     for step in range(3):
-        states.append(state)
-        _, state = pair.apply(params, state, None, *case.inputs(step))
-    inputs = [case.inputs(step) for step in (3, 4, 5)]
-
-    loop = [pair.apply(params, s, None, *x) for s, x in zip(states, inputs, strict=True)]
-    mapped = jax.vmap(lambda s, x: pair.apply(params, s, None, *x))(stack(states), stack(inputs))
-    assert_close(mapped, stack(loop), case)
+        inputs = case.inputs(step)
+        result = pair.apply(params, state, None, *inputs)
+        steps.append((state, inputs, result))
+        _, state = result
+    return steps
 
 
 @each_case
-def test_state_keeps_structure_shape_and_dtype(case):
-    pair, (params, state) = case.pair(), case.init()
-    expected = describe(state)
-    for step in range(3):
-        _, state = pair.apply(params, state, None, *case.inputs(step))
-        assert describe(state) == expected
-
-
-@each_case
-def test_the_state_of_init_and_of_apply_share_one_trace(case):
-    pair, (params, state) = case.pair(), case.init()
-    traces = []
+def test_jit_gives_what_eager_gives_in_one_trace(case):
+    pair, (params, state), traces = case.pair(), case.init(), []
 
     @jax.jit
     def apply(params, state, inputs):
         traces.append(1)
         return pair.apply(params, state, None, *inputs)
 
-    for step in range(3):
-        _, state = apply(params, state, case.inputs(step))
+    for _, inputs, expected in eager(case):
+        result = apply(params, state, inputs)
+        assert_close(result, expected, case)
+        _, state = result
     assert len(traces) == 1
 
 
 @each_case
-def test_output_has_the_promised_shape_and_dtype(case):
-    pair, (params, state) = case.pair(), case.init()
-    output, _ = pair.apply(params, state, None, *case.inputs(1))
-    assert (output.shape, output.dtype) == case.output
+def test_vmap_over_states_gives_what_the_loop_gives(case):
+    pair, (params, _) = case.pair(), case.init()
+    states, inputs, results = zip(*eager(case), strict=True)
+    mapped = jax.vmap(lambda s, x: pair.apply(params, s, None, *x))(stack(states), stack(inputs))
+    assert_close(mapped, stack(results), case)
 
 
 @each_case
-def test_every_device_gives_the_same(case):
-    pair, (params, state) = case.pair(), case.init()
-    alone = pair.apply(params, state, None, *case.inputs(1))
-    apply = jax.pmap(
-        lambda _, inputs: pair.apply(params, state, None, *inputs),
-        in_axes=(0, None),
-        devices=jax.devices()[:4],
-    )
-    mapped = apply(jnp.arange(4), case.inputs(1))
-    assert_close(mapped, stack([alone] * 4), case)
+def test_output_and_state_keep_what_was_promised(case):
+    for before, _, (output, after) in eager(case):
+        assert describe(after) == describe(before)
+        assert (output.shape, output.dtype) == case.output
 
 
 @each_case
 def test_init_and_apply_are_pure(case):
-    pair = case.pair()
+    pair, (params, _), (state, inputs, expected) = case.pair(), case.init(), eager(case)[1]
+    before = jax.tree.map(np.array, (params, state, inputs))
+    result = pair.apply(params, state, None, *inputs)
+    jax.tree.map(np.testing.assert_array_equal, result, expected)
+    jax.tree.map(np.testing.assert_array_equal, (params, state, inputs), before)
     with jax.checking_leaks():
-        init = jax.jit(pair.init)
-        first, second = (init(jax.random.key(0), *case.inputs()) for _ in range(2))
-        jax.tree.map(np.testing.assert_array_equal, first, second)
-
-        params, state = first
-        before = jax.tree.map(np.array, (params, state, case.inputs(1)))
-        apply = jax.jit(pair.apply)
-        first, second = (apply(params, state, None, *case.inputs(1)) for _ in range(2))
-    jax.tree.map(np.testing.assert_array_equal, first, second)
-    jax.tree.map(np.testing.assert_array_equal, (params, state, case.inputs(1)), before)
+        jax.eval_shape(pair.init, jax.random.key(0), *inputs)
+        jax.eval_shape(pair.apply, params, state, None, *inputs)
 
 
 def test_names_and_shapes_are_the_golden_ones():
