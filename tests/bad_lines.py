@@ -347,8 +347,14 @@ def run_shell(line: str, folder: Path) -> tuple[int, str, str]:
         capture_output=True,
         encoding="utf-8",
         timeout=60,
+        preexec_fn=_interruptible,
     )
     return ran.returncode, ran.stdout, ran.stderr
+
+
+def _interruptible() -> None:
+    """Take SIGINT, which a shell's background job ignores, and with it what it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def prepare(folder: Path) -> Path:

@@ -3,7 +3,7 @@
     python tests/processes/scenarios.py [WORD]...
 
 runs those whose name has one of the words, or all, and exits with 1 if one of them ends otherwise
-than it should. It takes some minutes, so pytest runs a few of them only.
+than it should. All take some minutes, so pytest runs two of them unless it runs what is slow.
 """
 
 import contextlib
@@ -497,6 +497,8 @@ def table(words: Sequence[str]) -> bool:
 
 
 if __name__ == "__main__":
+    # a shell's background job ignores it, and what it starts inherits that
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         code = int(not table(sys.argv[1:]))
     except Forked as forked:

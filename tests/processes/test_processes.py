@@ -265,6 +265,7 @@ haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
 """
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_while_they_save_ends_the_other(workers, tmp_path):
     both = pair(workers, "save", path=str(tmp_path))
     both[0].wait_for("3")
@@ -284,26 +285,24 @@ def test_sigterm_lets_one_process_save():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_some_of_the_scenarios():
-    """Those that wait for nothing; the script prints the table of all."""
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["--seed 0", "one process: SIGTERM, with"], id="two"),
+        pytest.param([], id="all", marks=pytest.mark.slow),
+    ],
+)
+def test_the_scenarios(words):
     script = Path(__file__).with_name("scenarios.py")
     table = subprocess.run(
-        [
-            sys.executable,
-            "-W",
-            "ignore",
-            script,
-            "--seed 0",
-            "one process: SIGINT",
-            "one process: SIGTERM, with",
-        ],
+        [sys.executable, "-W", "ignore", script, *words],
         capture_output=True,
         text=True,
-        timeout=LIMIT,
+        timeout=LIMIT if words else 10 * LIMIT,
         check=False,
     )
     assert table.returncode == 0, table.stdout + table.stderr
-    assert len(table.stdout.splitlines()) == 4 + 3
+    assert len(table.stdout.splitlines()) == 4 + len(words or SCENARIOS)
 
 
 def test_the_one_task_of_a_node_sees_all_its_gpus(workers):
@@ -372,6 +371,7 @@ def test_a_process_that_never_comes_ends_the_other(workers, present):
     assert text.endswith(UNJOINED.format(address=address, index=present))
 
 
+@pytest.mark.slow
 def test_a_process_id_that_is_taken(workers):
     both = pair(workers, "loop", watch=60)
     for worker in both:
@@ -392,8 +392,11 @@ def test_a_process_id_that_is_taken(workers):
 
 @pytest.mark.parametrize(
     ("victim", "number"),
-    [(1, signal.SIGKILL), (0, signal.SIGKILL), (1, signal.SIGSTOP)],
-    ids=["killed", "main_killed", "stopped"],
+    [
+        pytest.param(1, signal.SIGKILL, id="killed", marks=pytest.mark.slow),
+        pytest.param(0, signal.SIGKILL, id="main_killed"),
+        pytest.param(1, signal.SIGSTOP, id="stopped", marks=pytest.mark.slow),
+    ],
 )
 def test_a_process_that_is_lost_ends_the_other(workers, victim, number):
     both = pair(workers, "loop", watch=5)
