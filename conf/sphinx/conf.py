@@ -29,7 +29,6 @@ extensions = [
     "haiku_site.content.bug_cards",
     "haiku_site.translate.cells",
     "haiku_site.content.compatibility",
-    "haiku_site.content.contents",
     "haiku_site.content.course",
     "haiku_site.content.drawings",
     "haiku_site.content.error_cards",

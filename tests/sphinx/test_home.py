@@ -7,10 +7,9 @@ from xml.etree import ElementTree
 import pytest
 from constraint_files import FOLDER, lines
 from docutils import nodes
-from haiku_site.content import about, contents
-from haiku_site.content.course import duration
+from haiku_site.content import about
+from haiku_site.content.course import contents, course, duration, minutes, parts
 from haiku_site.content.home import SYSTEMS, install_line, newest_sets
-from haiku_site.content.lesson_pages import course, minutes, parts
 from lesson_cells import DOCS
 from packaging.requirements import Requirement
 from sphinx import addnodes
@@ -74,7 +73,7 @@ def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
     titles = {name: nodes.title("", f"Title of {name}") for name in tocs}
     env = SimpleNamespace(tocs=tocs, titles=titles)
     app = SimpleNamespace(env=env, srcdir=DOCS, config=SimpleNamespace(root_doc="index"))
-    root = contents.contents.__wrapped__(app)
+    root = contents.__wrapped__(app)
     assert [(page.name, page.short) for page in root.pages] == [(part, "Short") for part in own]
     told = {page.name: (page.number, page.minutes) for page in root.lessons()}
     assert told == {name: (each.number, each.minutes) for name, each in lessons.items()}

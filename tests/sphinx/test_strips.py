@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.core import publish_doctree
 from docutils.parsers.rst import directives
 from haiku_site.content.bug_cards import FATES, KINDS
-from haiku_site.content.lesson_pages import course
+from haiku_site.content.course import course
 from haiku_site.content.strips import Strip
 from lesson_cells import DOCS
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from docutils import nodes
 from haiku_site import SPHINX
-from haiku_site.content.contents import Entry, contents
+from haiku_site.content.course import Entry, contents
 from haiku_site.translate.languages import NAMES
 from sphinx.application import Sphinx
 from sphinx.config import Config
