@@ -241,6 +241,10 @@ def _page_context(
         "mark_help": _("Your browser remembers it. Nothing is sent."),
         "next_step": _("Next step"),
         "next_lesson": _("Lesson {number}: {title}"),
+        "changelog": _("Changelog"),
+        "license": _("License"),
+        "repository": _("Repository"),
+        "version": _("Version {version}").format(version=app.config.release),
         "before": _("Back to lesson {number}: {title}"),
     }
 
