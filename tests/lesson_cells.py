@@ -3,14 +3,14 @@
 from pathlib import Path
 from types import ModuleType
 
-from haiku_site.content import lesson_pages
+from haiku_site.content import course
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 
 def cells(page: str, docs: Path = DOCS, without: tuple[str, ...] = ()) -> list[str]:
     """The code of the cells of ``<docs>/<page>.md``, in order, without those of some tags."""
-    return lesson_pages.cells(docs / f"{page}.md", without)
+    return course.cells(docs / f"{page}.md", without)
 
 
 def run(page: str) -> ModuleType:

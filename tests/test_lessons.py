@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from haiku_site.content.lesson_pages import course
+from haiku_site.content.course import course
 from lesson_cells import DOCS, cells
 from lessons.compare import Exemption, differences, number_pairs, outcome, outcomes, stale
 from lessons.driver import lesson_names

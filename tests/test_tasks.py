@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from haiku_site.content.lesson_pages import course, tasks
+from haiku_site.content.course import course, tasks
 from lesson_cells import DOCS
 
 TESTS = Path(__file__).parent

@@ -7,7 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from haiku_site import ROOT
-from haiku_site.content.about import day_of
+from haiku_site.content.metadata import day_of
 from haiku_site.execute.cache import cache_path
 
 project = "haiku_state"
@@ -25,11 +25,9 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_copybutton",
-    "haiku_site.content.about",
-    "haiku_site.content.bug_cards",
+    "haiku_site.content.chips",
     "haiku_site.translate.cells",
     "haiku_site.content.compatibility",
-    "haiku_site.content.contents",
     "haiku_site.content.course",
     "haiku_site.content.drawings",
     "haiku_site.content.error_cards",
@@ -47,7 +45,6 @@ extensions = [
     "haiku_site.content.outputs",
     "haiku_site.finish.parallel",
     "haiku_site.finish.search_index",
-    "haiku_site.content.strips",
     "haiku_site.content.tabs",
 ]
 templates_path = ["templates"]

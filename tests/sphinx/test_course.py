@@ -5,7 +5,7 @@ import re
 
 import pytest
 from docutils.nodes import make_id
-from haiku_site.content.lesson_pages import FOLDED, course, minutes, parts, tasks
+from haiku_site.content.course import FOLDED, course, minutes, parts, tasks
 from lesson_cells import DOCS, cells
 
 import haiku_state as hs

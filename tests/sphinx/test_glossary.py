@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
+from haiku_site.content.course import course
 from haiku_site.content.glossary import Glossary, TermUse, _mark_terms, order, uses
-from haiku_site.content.lesson_pages import course
 from haiku_site.translate.gate.terms import read_glossary, terms_in
 from lesson_cells import DOCS
 

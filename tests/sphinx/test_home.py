@@ -7,10 +7,8 @@ from xml.etree import ElementTree
 import pytest
 from constraint_files import FOLDER, lines
 from docutils import nodes
-from haiku_site.content import about, contents
-from haiku_site.content.course import duration
+from haiku_site.content.course import contents, course, duration, minutes, parts
 from haiku_site.content.home import SYSTEMS, install_line, newest_sets
-from haiku_site.content.lesson_pages import course, minutes, parts
 from lesson_cells import DOCS
 from packaging.requirements import Requirement
 from sphinx import addnodes
@@ -74,7 +72,7 @@ def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
     titles = {name: nodes.title("", f"Title of {name}") for name in tocs}
     env = SimpleNamespace(tocs=tocs, titles=titles)
     app = SimpleNamespace(env=env, srcdir=DOCS, config=SimpleNamespace(root_doc="index"))
-    root = contents.contents.__wrapped__(app)
+    root = contents.__wrapped__(app)
     assert [(page.name, page.short) for page in root.pages] == [(part, "Short") for part in own]
     told = {page.name: (page.number, page.minutes) for page in root.lessons()}
     assert told == {name: (each.number, each.minutes) for name, each in lessons.items()}
@@ -86,19 +84,6 @@ def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
 
 def test_get_started_takes_ten_minutes():
     assert minutes(DOCS / "get_started.md") == 10
-
-
-def test_the_day_is_that_of_the_sources(monkeypatch, tmp_path):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert about.day_of(tmp_path) == "1970-01-02"
-    monkeypatch.delenv("SOURCE_DATE_EPOCH")
-    assert about.day_of(tmp_path) == ""  # no repository
-
-
-def test_the_changelog_and_the_license_are_those_of_the_package():
-    assert "<h2>[0.1.0]" in about.changes()
-    assert "<h1>" not in about.changes()
-    assert "Apache License" in about.license_text()
 
 
 def test_the_two_pictures_tell_the_same_story_and_icons_tell_none():

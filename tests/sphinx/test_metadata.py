@@ -3,10 +3,12 @@
 from xml.etree import ElementTree
 
 import pytest
+from docutils import nodes
 from docutils.core import publish_doctree
 from haiku_site.content import metadata
 from hypothesis import given
 from hypothesis import strategies as st
+from sphinx.util.nodes import extract_messages
 
 SITE = "https://example.org/a/b/"
 
@@ -81,3 +83,21 @@ def test_a_site_without_an_address_lists_none(site, monkeypatch):
     assert not (site / "robots.txt").exists()
     assert 'href="en/index.html"' in (site / "404.html").read_text()
     assert "{{" not in (site / "404.html").read_text() + (site / "index.html").read_text()
+
+
+def test_the_day_is_that_of_the_sources(monkeypatch, tmp_path):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert metadata.day_of(tmp_path) == "1970-01-02"
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    assert metadata.day_of(tmp_path) == ""  # no repository
+
+
+def test_what_stays_english_is_in_no_catalog_and_keeps_its_headings():
+    document = publish_doctree(
+        "In English.\n\n.. container:: notranslate\n\n   .. rubric:: 0.1\n\n   - New."
+    )
+    [heading] = document.findall(nodes.rubric)
+    heading["level"] = 2  # as MyST makes one
+    metadata.StayEnglish(document).apply()
+    assert [text for _, text in extract_messages(document)] == ["In English."]
+    assert heading["heading-level"] == 2

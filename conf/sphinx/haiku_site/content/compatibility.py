@@ -7,8 +7,7 @@ from typing import Any
 
 from docutils import nodes
 from haiku_site import ROOT
-from haiku_site.content.course import link_to
-from haiku_site.content.lesson_pages import course
+from haiku_site.content.course import course, link_to
 from haiku_site.content.measured_tree import tree_hash
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective

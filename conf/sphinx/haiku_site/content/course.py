@@ -1,14 +1,96 @@
-"""What the pages say about the course itself: its lessons with their minutes."""
+"""The course: its lessons, the site as a tree of pages, and what the pages say about them.
 
+A lesson's number is its place in the toctrees, and its minutes are computed from its page, so
+neither is written by hand. The templates draw the tree. Only the reader's browser knows which
+lessons were read, and ``static/progress.js`` shows it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from docutils import nodes
-from haiku_site.content.lesson_pages import course, parts
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+WORDS, LINES, TASK = 150, 10, 3  # words and lines of code a minute, minutes a task
+
+_TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_HEADER = r"((?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?)"
+_CELL = re.compile(rf"^```\{{code-cell\}} ipython3\n{_HEADER}(.*?)^```$", re.M | re.S)
+FOLDED = ("plot", "check", "solution", "harness")
+"""The tags of cells that are folded, and are not part of what a lesson tells."""
+
+
+class Lesson(NamedTuple):
+    """The place of a lesson in the course."""
+
+    number: int
+    part: str
+    """The name of the page that lists the lessons of its part."""
+
+    minutes: int
+
+
+def entries(page: Path) -> list[str]:
+    """Return the names of the pages in the toctrees of a page, relative to its folder."""
+    lines = "".join(_TOCTREE.findall(page.read_text(encoding="utf-8"))).splitlines()
+    return [line.rstrip(">").split("<")[-1] for line in lines if line and line[0] != ":"]
+
+
+def parts(docs: Path) -> list[str]:
+    """Return the pages that list the lessons of a part, in order."""
+    return [name for name in entries(docs / "index.md") if _lists_lessons(docs / f"{name}.md")]
+
+
+@functools.cache  # each page asks, and the answer takes reading all lessons
+def course(docs: Path) -> dict[str, Lesson]:
+    """Return all lessons of the course by their names, in order, as a process first reads them."""
+    found: dict[str, Lesson] = {}
+    for part in parts(docs):
+        for entry in entries(docs / f"{part}.md"):
+            name = f"{Path(part).parent}/{entry}"
+            found[name] = Lesson(len(found) + 1, part, minutes(docs / f"{name}.md"))
+    return found
+
+
+def minutes(page: Path) -> int:
+    """Return the minutes that a lesson takes: words, visible lines of code and tasks, up to 5."""
+    text = page.read_text(encoding="utf-8").split("\n---\n", 1)[-1]
+    visible = "".join(cells(page, without=FOLDED)).splitlines()
+    lines = sum(bool(line.strip()) for line in visible)
+    prose = re.sub(r"\]\([^)]*\)", "]", _CELL.sub("", text))  # a link's address is not read
+    words = len(re.findall(r"\w[\w'’.-]*", prose))
+    return 5 * math.ceil((words / WORDS + lines / LINES + TASK * len(tasks(page))) / 5)
+
+
+def cells(page: Path, without: tuple[str, ...] = ()) -> list[str]:
+    """Return the code of a page's cells, in order, without those of some tags."""
+    tagged = _CELL.findall(page.read_text(encoding="utf-8"))
+    return [code for header, code in tagged if not {*without} & {*_tags(header)}]
+
+
+def _tags(header: str) -> list[str]:
+    found = re.search(r"\btags: *\[(.*?)\]", header)
+    return re.split(r", *", found[1]) if found else []
+
+
+def tasks(page: Path) -> dict[int, str]:
+    """Return what a lesson asks to do on one's own, by number."""
+    text = page.read_text(encoding="utf-8").partition("\n## On your own\n")[2]
+    numbered = re.split(r"^(\d)\. ", text.partition("\n## ")[0], flags=re.MULTILINE)[1:]
+    return dict(zip(map(int, numbered[::2]), numbered[1::2], strict=True))
+
+
+def _lists_lessons(page: Path) -> bool:
+    return page.exists() and "```{lessons}" in page.read_text(encoding="utf-8")
 
 
 def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
@@ -85,9 +167,93 @@ def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
         document.insert(0, nodes.paragraph("", text, classes=["eyebrow"], translatable=False))
 
 
+class Entry(NamedTuple):
+    """A page in the tree."""
+
+    name: str
+    short: str
+    """What the list that it is in calls it."""
+
+    title: str
+    number: int | None
+    """The number of a lesson."""
+
+    minutes: int
+    """What a lesson takes, or all lessons below this page."""
+
+    pages: list[Entry]
+
+    @property
+    def duration(self) -> str:
+        """How long the page takes, in words."""
+        return duration(self.minutes)
+
+    def alone(self) -> Entry:
+        """Return the page without those below it, under a name that it does not share with them."""
+        name = self.title if self.title != self.short else _("Overview")
+        return self._replace(short=name, pages=[])
+
+    def holds(self, name: str) -> bool:
+        """Return whether a page is this one, or below it."""
+        return self.name == name or any(page.holds(name) for page in self.pages)
+
+    def lessons(self) -> Iterator[Entry]:
+        """Yield the lessons of the tree, in order."""
+        if self.number:
+            yield self
+        for page in self.pages:
+            yield from page.lessons()
+
+
+@functools.lru_cache(maxsize=1)
+def contents(app: Sphinx) -> Entry:
+    """Return the tree of a build, whose titles are in its language."""
+    return _entry(app, str(app.config.root_doc), None)
+
+
+def _entry(app: Sphinx, name: str, short: str | None) -> Entry:
+    title = app.env.titles[name].astext()
+    trees = app.env.tocs[name].findall(addnodes.toctree)
+    pages = [_entry(app, page, text) for tree in trees for text, page in tree["entries"]]
+    lesson = course(Path(app.srcdir)).get(name)
+    minutes = lesson.minutes if lesson else sum(page.minutes for page in pages)
+    return Entry(name, short or title, title, lesson and lesson.number, minutes, pages)
+
+
+def _page_context(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    root = contents(app)
+    lessons = list(root.lessons())
+    context["site_contents"] = root.pages
+    context["site_lesson"] = next((each for each in lessons if each.name == pagename), None)
+    if lesson := context["site_lesson"]:
+        context["site_before"], context["site_after"] = (
+            next((each for each in lessons if each.number == lesson.number + step), None)
+            for step in (-1, 1)
+        )
+    # not in the templates themselves, from which Sphinx would extract them into a catalog of pages
+    context["site_texts"] = {
+        "contents": _("All pages"),
+        "parts": _("Parts of the site"),
+        "read": _("already read"),
+        "mark": _("I have read this lesson"),
+        "mark_help": _("Your browser remembers it. Nothing is sent."),
+        "next_step": _("Next step"),
+        "next_lesson": _("Lesson {number}: {title}"),
+        "changelog": _("Changelog"),
+        "license": _("License"),
+        "repository": _("Repository"),
+        "version": _("Version {version}").format(version=app.config.release),
+        "before": _("Back to lesson {number}: {title}"),
+    }
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive, and what is shown above each lesson."""
+    """Register the directive and the role, and pass the tree to the templates."""
     app.add_directive("lessons", Lessons)
     app.add_role("count", Count())
     app.connect("doctree-read", _add_eyebrow)
+    app.connect("html-page-context", _page_context)
+    app.add_js_file("progress.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -126,6 +126,18 @@ def _link_exercises(app: Sphinx, document: nodes.document) -> None:
             section += listed
 
 
+def _page_context(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Lead from the end of a lesson to its exercises."""
+    if found := list(of_lesson(pagename)):
+        text = _("Practise: {number} exercises for this lesson").format(number=len(found))
+        context["site_exercises"] = {
+            "href": f"{context['pathto']('exercises/index')}#{label(found[0].name)}",
+            "text": text if len(found) > 1 else _("Practise: an exercise for this lesson"),
+        }
+
+
 def _link(exercise: Exercise, docname: str, language: str) -> nodes.paragraph:
     about = _("{kind}, about {minutes} minutes").format(
         kind=translated(KINDS[exercise.kind], language), minutes=exercise.minutes
@@ -149,4 +161,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise-cards", Cards)
     app.add_directive("exercise-walk", Walk)
     app.connect("doctree-read", _link_exercises)
+    app.connect("html-page-context", _page_context)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

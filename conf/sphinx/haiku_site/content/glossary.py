@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from haiku_site.content.course import link_to
-from haiku_site.content.lesson_pages import course
+from haiku_site.content.course import course, link_to
 from haiku_site.translate.gate.catalog_files import read_catalog
 from haiku_site.translate.gate.markup import markup
 from haiku_site.translate.gate.terms import Term, read_glossary, terms_in

@@ -5,7 +5,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from haiku_site.content.contents import contents
+from haiku_site.content.course import contents
 from haiku_site.content.drawings import SvgDrawing
 from sphinx.application import Sphinx
 from sphinx.locale import _

@@ -7,16 +7,19 @@ or the environment variable ``HAIKU_STATE_SITE`` for a copy elsewhere.
 import os
 import re
 import shutil
+import subprocess
+from datetime import datetime, timezone
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from haiku_site import SPHINX
-from haiku_site.content.contents import Entry, contents
+from haiku_site.content.course import Entry, contents
 from haiku_site.translate.languages import NAMES
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.transforms import SphinxTransform
 
 from haiku_state.errors.base import SITE
 
@@ -35,6 +38,35 @@ def address() -> str:
     """Return where the site is published, with a slash at its end, or nothing."""
     site = os.environ.get("HAIKU_STATE_SITE", SITE)
     return site and f"{site.rstrip('/')}/"
+
+
+def day_of(sources: Path) -> str:
+    """Return the day of ``SOURCE_DATE_EPOCH``, or else of the last commit, if git knows one."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not seconds:
+        command = ["git", "log", "-1", "--format=%ct", "--", "."]
+        try:
+            seconds = subprocess.run(
+                command, cwd=sources, capture_output=True, text=True, check=True
+            ).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):  # no git, or no repository
+            return ""
+    return datetime.fromtimestamp(int(seconds), timezone.utc).date().isoformat() if seconds else ""
+
+
+class StayEnglish(SphinxTransform):
+    """Keep a container of the class ``notranslate`` out of the catalogs."""
+
+    default_priority = 5  # before anything asks what is translated
+
+    def apply(self, **kwargs: Any) -> None:
+        """Mark all that is in it."""
+        for container in self.document.findall(nodes.container):
+            if "notranslate" in container["classes"]:
+                for node in container.findall(nodes.Element):
+                    node["translatable"] = False
+                for heading in container.findall(nodes.rubric):
+                    heading["heading-level"] = heading["level"]
 
 
 def describe(document: nodes.document) -> str:
@@ -155,6 +187,7 @@ def _set_base(app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Collect the descriptions, and give them to the templates."""
+    app.add_transform(StayEnglish)
     app.connect("config-inited", _set_base)
     app.connect("doctree-read", _remember)
     app.connect("html-page-context", _page_context, priority=600)  # after that of languages.py

@@ -15,7 +15,16 @@ from haiku_site.translate.lagging import LAGS, MISSING
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload"}
 INLINE = {"a", "abbr", "b", "cite", "em", "i", "kbd", "small", "span", "strong", "sub", "sup"}
-SILENT = {"code", "pre", "script", "style", "template", "math", "sig"}  # tags and classes
+SILENT = {
+    "code",
+    "pre",
+    "script",
+    "style",
+    "template",
+    "math",
+    "sig",
+    "notranslate",
+}  # tags and classes
 TEXT_ATTRIBUTES = ("alt", "title", "aria-label", "placeholder")
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 

@@ -22,8 +22,8 @@ from urllib.parse import urljoin, urlsplit
 import nbformat
 from docutils import nodes
 from haiku_site import SPHINX
+from haiku_site.content.course import course, parts
 from haiku_site.content.folds import FOLDED
-from haiku_site.content.lesson_pages import course, parts
 from haiku_site.content.metadata import address
 from haiku_site.notebooks.markdown import Markdown, svg_address
 from haiku_site.translate.cells import skeleton
