@@ -45,7 +45,6 @@ extensions = [
     "haiku_site.content.outputs",
     "haiku_site.finish.parallel",
     "haiku_site.finish.search_index",
-    "haiku_site.content.tabs",
 ]
 templates_path = ["templates"]
 exclude_patterns = ["locale", "drawings"]

@@ -6,7 +6,8 @@ The caption.
 
 shows ``docs/drawings/pair.svg``. Its label and its words go into the page's catalog like any other
 text; words of the class ``code`` are names in code and stay as they are. The drawing has classes
-and no colours, so that it follows the page's theme.
+and no colours, so that it follows the page's theme. Several names make one picture, of which the
+style sheet shows the drawing that fits.
 """
 
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
@@ -73,24 +75,30 @@ def _words(drawing: ElementTree.Element) -> list[Any]:
 
 
 class Drawing(SphinxDirective):
-    """A drawing of ``docs/drawings``, with its caption as the content."""
+    """Drawings of ``docs/drawings``, with their caption as the content."""
 
     required_arguments = 1
+    final_argument_whitespace = True
     has_content = True
+    option_spec = {"class": directives.class_option}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        """Make a figure."""
-        _relative, file = self.env.relfn2path(f"/drawings/{self.arguments[0]}.svg")
+        """Make a figure, or a box if there is no caption."""
+        drawings = [self._read(name) for name in self.arguments[0].split()]
+        box = nodes.figure("", *drawings) if self.content else nodes.container("", *drawings)
+        box["classes"] += self.options.get("class", [])
+        for paragraph in self.parse_content_to_nodes():
+            caption = nodes.caption(paragraph.rawsource, "", *paragraph.children)
+            caption.source, caption.line = paragraph.source, paragraph.line
+            box += caption
+        return [box]
+
+    def _read(self, name: str) -> SvgDrawing:
+        _relative, file = self.env.relfn2path(f"/drawings/{name}.svg")
         self.env.note_dependency(file)
         drawing = SvgDrawing(svg=Path(file).read_text(encoding="utf-8"), translations={})
         drawing.source, drawing.line = self.get_source_info()
-        figure = nodes.figure("", drawing)
-        [paragraph] = self.parse_content_to_nodes()
-        caption = nodes.caption(paragraph.rawsource, "", *paragraph.children)
-        caption.source, caption.line = paragraph.source, paragraph.line
-        figure += caption
-        self.add_name(figure)
-        return [figure]
+        return drawing
 
 
 def _visit(translator: Any, node: SvgDrawing) -> None:

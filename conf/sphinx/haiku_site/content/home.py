@@ -1,12 +1,10 @@
-"""What only the home page and *Get started* have: pictures, what to install, the course map."""
+"""What only the home page and *Get started* have: what to install, and the course map."""
 
-from pathlib import Path
 from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
 from haiku_site.content.course import contents
-from haiku_site.content.drawings import SvgDrawing
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
@@ -22,29 +20,6 @@ SYSTEMS = {
     "Windows": ("py -m venv env", r"env\Scripts\activate", ""),
 }
 """How each system makes and enters an environment, and which extra JAX needs there."""
-
-
-class Picture(SphinxDirective):
-    """Drawings of ``docs/drawings`` that show the same, for a wide page and for a narrow one."""
-
-    required_arguments = 2
-
-    def run(self) -> list[nodes.Node]:
-        """Put both into one box; the style sheet shows the one that fits."""
-        box = nodes.container(classes=["hs-picture"])
-        for name in self.arguments:
-            box += drawing(self, name)
-        return [box]
-
-
-class Icon(SphinxDirective):
-    """A drawing without words, which says nothing that the text beside it does not."""
-
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Show it in a box of its own."""
-        return [nodes.container("", drawing(self, self.arguments[0]), classes=["hs-icon"])]
 
 
 class Install(SphinxDirective):
@@ -107,15 +82,6 @@ class MapHere(SphinxDirective):
         return [CourseMap()]
 
 
-def drawing(directive: SphinxDirective, name: str) -> SvgDrawing:
-    """Read a drawing, whose words go into the page's catalog."""
-    _relative, file = directive.env.relfn2path(f"/drawings/{name}.svg")
-    directive.env.note_dependency(file)
-    node = SvgDrawing(svg=Path(file).read_text(encoding="utf-8"), translations={})
-    node.source, node.line = directive.get_source_info()
-    return node
-
-
 def _draw_map(translator: Any, node: CourseMap) -> None:
     builder = translator.builder
     here = builder.current_docname
@@ -137,8 +103,6 @@ def _skip(translator: Any, node: CourseMap) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_node(CourseMap, html=(_draw_map, None), text=(_skip, None))
-    app.add_directive("picture", Picture)
-    app.add_directive("icon", Icon)
     app.add_directive("install", Install)
     app.add_directive("course-map", MapHere)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -11,7 +11,6 @@ from haiku_site import SPHINX
 from haiku_site.content.drawings import SvgDrawing
 from sphinx.locale import admonitionlabels
 from sphinx_design.dropdown import dropdown_main
-from sphinx_design.tabs import sd_tab_label
 
 STYLES = SPHINX / "static/site.css"
 MARKS = ((nodes.strong, "**"), (nodes.emphasis, "*"))
@@ -52,7 +51,7 @@ class Markdown:
             yield f"**{self.inline(node)}**"
         elif isinstance(node, nodes.title):
             yield f"{'#' * level} {self.inline(node)}"
-        elif isinstance(node, nodes.rubric | sd_tab_label):
+        elif isinstance(node, nodes.rubric):
             yield f"{'#' * (level + 1)} {self.inline(node)}"
         elif isinstance(node, nodes.bullet_list | nodes.enumerated_list):
             yield "\n".join(self._items(node))
@@ -75,7 +74,7 @@ class Markdown:
         elif isinstance(node, nodes.TextElement):
             if text := self.inline(node).strip():
                 yield text
-        else:  # a figure, a tab, or what another extension has wrapped
+        else:  # a figure, or what another extension has wrapped
             yield from self.blocks(node, level)
 
     def inline(self, parent: nodes.Element, in_table: bool = False) -> str:
