@@ -285,6 +285,16 @@ def test_sigterm_lets_one_process_save():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_devices_can_be_chosen_after_the_watching_has_begun(user):
+    program = """
+import haiku_state as hs
+with hs.processes.watch_processes(60), hs.processes.watch_sigterm():
+    print(len(hs.use_devices(4)))
+"""
+    ran = user.python("-c", program)
+    assert (ran.stdout, ran.stderr) == ("4\n", "")
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -596,6 +606,7 @@ process_id=0; choose another port in all processes
 def second_of_two(monkeypatch):
     monkeypatch.setattr(jax, "process_index", lambda: 1)
     monkeypatch.setattr(jax, "process_count", lambda: 2)
+    monkeypatch.setattr(watch, "has_joined", lambda: True)
     monkeypatch.setattr(watch, "_lost", threading.Event())
 
 
