@@ -13,11 +13,13 @@ import io
 import os
 import re
 import shlex
-import subprocess
+import signal
 import sys
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
+
+from user import User
 
 ROOT = Path(__file__).parents[1]
 
@@ -305,14 +307,14 @@ SHELL = [
     Row(
         "mkdir -p said/haiku; "
         "echo 'import signal; signal.raise_signal(2)' > said/haiku/__init__.py; "
-        f"PYTHONPATH=FOLDER/said:$PYTHONPATH {TRAIN}",
+        f"PYTHONPATH=FOLDER/said {TRAIN}",
         130,
         "interrupted",
     ),
     Row(f"timeout --preserve-status -s INT 5 {TRAIN}00000 > FOLDER/said", 130, "interrupted"),
     Row(  # a doctor who has not finished by then
         "mkdir -p said/jax; echo 'import time; time.sleep(60)' > said/jax/__init__.py; "
-        "PYTHONPATH=FOLDER/said:$PYTHONPATH "
+        "PYTHONPATH=FOLDER/said "
         f"timeout --preserve-status -s INT 2 {HERE} doctor > FOLDER/said/printed",
         130,
         "interrupted",
@@ -336,19 +338,11 @@ def run_line(line: str, folder: Path) -> tuple[int, str, str]:
 
 def run_shell(line: str, folder: Path) -> tuple[int, str, str]:
     """Run a line of a shell: code, stdout and stderr."""
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONIOENCODING": "utf-8"}
-    environment.pop("PYTHONUNBUFFERED", None)  # what a stream still holds can fail at the exit
     line = f"set -o pipefail; {line.replace('FOLDER', str(folder))}"
-    ran = subprocess.run(
-        ["bash", "-c", line],
-        env=environment,
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        preexec_fn=_interruptible,
-    )
+    with tempfile.TemporaryDirectory() as place:
+        ran = User(Path(place)).run(
+            *("bash", "-c", line), cwd=folder, timeout=60, preexec_fn=_interruptible
+        )
     return ran.returncode, ran.stdout, ran.stderr
 
 

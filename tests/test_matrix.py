@@ -4,7 +4,6 @@ import configparser
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,66 +12,50 @@ import gather
 import probe
 import pytest
 from haiku_site.content import measured_tree
-from haiku_site.content.lesson_pages import course
+from haiku_site.content.course import course
 from packaging.version import Version
+from user import User
 
 ROOT = Path(__file__).resolve().parents[1]
 COPY = json.loads(gather.PUBLISHED.read_text(encoding="utf-8"))
-SKIP = '<skipped message="needs a GPU"/>'
 PAGES = {
     "index.md": "```{toctree}\nhaiku/index\n```\n",
     "haiku/index.md": "```{lessons}\n```\n\n```{toctree}\ncounter\n```\n",
     "haiku/counter.md": "# A lesson\n",
 }
+PYTHONS = {"0.4.30": "3.10.13", "0.12": "3.13.0"}
 
 
-def report(
-    root,
-    name,
-    python,
-    *,
-    cases='<testcase name="a"/>',
-    failures=0,
-    shown="1",
-    lesson="haiku/counter",
-    **changes,
-):
-    """Write what one factor would."""
-    written = {
-        "tree": measured_tree.tree_hash(root),
-        "set": measured_tree.set_hash(name, root),
-        "version": "0.1.0",
-        "started": 1e9,
-        "python": python,
-        "versions": gather.pins(name, ".".join(python.split(".")[:2]), root),
-        "features": {},
-        "warnings": [],
-        **changes,
-    }
+def report(root, name="0.12", *, test="<testcase/>", shown="1", lesson="haiku/counter", **changes):
+    """Write what the factor of one set would: its report, its tests and its lessons."""
+    python = PYTHONS[name]
+    pins = gather.pins(name, python.rpartition(".")[0], root)
+    written = {"tree": measured_tree.tree_hash(root), "set": measured_tree.set_hash(name, root)}
+    written |= {"version": "0.1.0", "started": 1e9, "python": python, "versions": pins}
+    written |= {"features": {}, "warnings": [], **changes}
+    ran = {"seconds": 1, "cells": [[shown]], "stderr": [], "failure": None}
+    failures = test.count("<failure")
     reports = root / "build/compat"
     reports.mkdir(parents=True, exist_ok=True)
-    (reports / f"jax{name}.json").write_text(json.dumps(written))
-    suite = f'<testsuite tests="{cases.count("<testcase")}" failures="{failures}" errors="0">'
-    xml = reports / f"jax{name}.xml"
-    xml.write_text(f"<testsuites>{suite}{cases}</testsuite></testsuites>")
-    os.utime(xml, (1e9 + 170, 1e9 + 170))
-    run = {"seconds": 1, "cells": [[shown]], "stderr": [], "failure": None}
-    lessons = reports / f"jax{name}.lessons.json"
-    jax = written["versions"]["jax"]
-    lessons.write_text(json.dumps({"jax": jax, "lessons": {lesson: run}}))
-    os.utime(lessons, (1e9 + 180, 1e9 + 180))
+    for suffix, text in {
+        "json": json.dumps(written),
+        "xml": f'<a><testsuite tests="1" failures="{failures}" errors="0">{test}</testsuite></a>',
+        "lessons.json": json.dumps({"jax": pins["jax"], "lessons": {lesson: ran}}),
+    }.items():
+        (reports / f"jax{name}.{suffix}").write_text(text)
+        os.utime(reports / f"jax{name}.{suffix}", (1e9 + 180, 1e9 + 180))
 
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A tree with one lesson and two sets, both tested; the site is built on the second."""
-    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    User(tmp_path).run("git", "init", "-q", tmp_path)
     monkeypatch.setattr(gather, "SITE", "0.12")
-    monkeypatch.setattr(gather, "LESSONS", ("0.4.30", "0.12"))
+    monkeypatch.setattr(gather, "LESSONS", tuple(PYTHONS))
     monkeypatch.setattr(gather, "EXEMPTIONS", [])
     constraints = tmp_path / "conf/constraints"
     constraints.mkdir(parents=True)
-    for name in ("0.4.30", "0.12"):
+    for name in PYTHONS:
         shutil.copy(constraint_files.FOLDER / f"jax-{name}.txt", constraints)
     shutil.copy(ROOT / "tox.ini", tmp_path)
     (tmp_path / "pyproject.toml").touch()
@@ -82,22 +65,9 @@ def root(tmp_path, monkeypatch):
         (tmp_path / "docs" / page).write_text(text, "utf-8")
     for readme in gather.LINES:
         (tmp_path / readme).write_text(f"# A\n\n{gather.BEGIN}\nold\n{gather.END}\n\nB\n", "utf-8")
-    report(tmp_path, "0.4.30", "3.10.13")
-    report(tmp_path, "0.12", "3.13.0", cases=f'<testcase name="a"/><testcase>{SKIP}</testcase>')
+    for name in PYTHONS:
+        report(tmp_path, name)
     return tmp_path
-
-
-def test_reports_of_all_sets_make_a_matrix(root):
-    matrix = gather.gather(root)
-    assert matrix["lacks"] == []
-    assert list(matrix["sets"]) == ["0.4.30", "0.12"]
-    newest = matrix["sets"]["0.12"]
-    assert newest["tests"] == {"passed": 1, "failed": 0, "skipped": {"needs a GPU": 1}}
-    assert (newest["seconds"], matrix["seconds"]) == (180, 360)
-    assert list(newest["pins"]) == ["3.12", "3.13"]
-    assert newest["lessons"] == {"haiku/counter": "ok"}
-    assert newest["pins"]["3.13"]["jax"] == newest["versions"]["jax"]
-    assert (matrix["version"], matrix["tree"]) == ("0.1.0", measured_tree.tree_hash(root))
 
 
 @pytest.mark.parametrize(
@@ -106,68 +76,46 @@ def test_reports_of_all_sets_make_a_matrix(root):
         (lambda root: (root / "build/compat/jax0.12.json").unlink(), "no jax0.12.json"),
         (lambda root: (root / "build/compat/jax0.12.xml").unlink(), "it needs Python 3.13, 3.12"),
         (lambda root: (root / "build/compat/jax0.12.lessons.json").unlink(), "no jax0.12.lessons"),
-        (lambda root: report(root, "0.12", "3.13.0", failures=1), "1 tests failed"),
-        (lambda root: report(root, "0.12", "3.13.0", cases=""), "no test passed"),
-        (lambda root: report(root, "0.12", "3.13.0", tree="other"), "another state of package"),
-        (
-            lambda root: report(root, "0.12", "3.13.0", versions={"jax": "0.11.2"}),
-            "jax is 0.11.2, and 0.12.0.1 is pinned",
-        ),
-        (
-            lambda root: report(
-                root, "0.12", "3.13.0", cases=f"<testcase/>{SKIP.replace('needs a GPU', '')}"
-            ),
-            "skipped without a reason",
-        ),
+        (lambda root: report(root, test="<testcase><failure/></testcase>"), "1 tests failed"),
+        (lambda root: report(root, test="<testcase><skipped message='a GPU'/></testcase>"), "no t"),
+        (lambda root: report(root, test="<testcase><skipped/></testcase>"), "without a reason"),
+        (lambda root: report(root, tree="other"), "another state of package"),
+        (lambda root: report(root, versions={"jax": "0.11.2"}), "jax is 0.11.2, and 0.12.0.1 is"),
+        (lambda root: report(root, lesson="haiku/other"), "haiku/counter was not run"),
+        (lambda root: report(root, "0.4.30", shown="2"), "haiku/counter"),
     ],
 )
-def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint):
+def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint, monkeypatch):
+    before = [path.read_bytes() for path in root.glob("README*")]
     harm(root)
-    matrix = gather.gather(root)
-    assert any(complaint in lack for lack in matrix["lacks"]), matrix["lacks"]
-    assert all(lack.startswith("jax0.12: ") for lack in matrix["lacks"])
-
-
-def test_a_lesson_that_shows_something_else_makes_it_incomplete(root):
-    report(root, "0.4.30", "3.10.13", shown="2")
-    [lack] = gather.gather(root)["lacks"]
-    assert lack.startswith("jax0.4.30: ")
-    assert "haiku/counter" in lack
-
-
-def test_a_lesson_that_no_set_has_run_is_not_published(root, monkeypatch):
-    for name, python in (("0.4.30", "3.10.13"), ("0.12", "3.13.0")):
-        report(root, name, python, lesson="haiku/other")
     monkeypatch.setattr(sys, "argv", ["gather.py", "--publish"])
-    before = {path: path.read_bytes() for path in root.glob("README*")}
     assert gather.main(root) == 1
     lacks = json.loads((root / "build/compat.json").read_text("utf-8"))["lacks"]
-    assert lacks == [f"jax{name}: haiku/counter was not run" for name in ("0.4.30", "0.12")]
+    assert any(complaint in lack for lack in lacks), lacks
     assert not (root / gather.PUBLISHED.relative_to(ROOT)).exists()
-    assert {path: path.read_bytes() for path in before} == before
+    assert [path.read_bytes() for path in root.glob("README*")] == before
 
 
-def test_an_edit_of_package_or_tests_makes_all_reports_old_and_one_of_a_set_its_own(root):
-    for file in (root / "haiku_state/new.py", root / "tests/test_new.py"):
-        file.parent.mkdir(exist_ok=True)
-        file.touch()
-        assert len(gather.gather(root)["lacks"]) == 2
-        file.unlink()
-    with (root / "conf/constraints/jax-0.12.txt").open("a") as file:
-        file.write("# edited\n")
-    [lack] = gather.gather(root)["lacks"]
-    assert lack.startswith("jax0.12: its report is of another state")
-    report(root, "0.12", "3.13.0")
-    # what the matrix itself writes is no edit, and neither is what Git ignores
+def test_an_edit_makes_the_reports_old_but_not_what_is_built_or_published(root):
+    new = root / "tests/test_new.py"
+    new.parent.mkdir()
+    new.touch()
+    assert len(gather.gather(root)["lacks"]) == 2
+    new.unlink()
     (root / ".gitignore").write_text("*.zip\n")
     for file in (root / gather.ADVISED.relative_to(ROOT), root / "haiku_state/notebooks/en.zip"):
         file.parent.mkdir(exist_ok=True)
         file.touch()
     assert gather.gather(root)["lacks"] == []
+    with (root / "conf/constraints/jax-0.12.txt").open("a") as file:
+        file.write("# edited\n")
+    [lack] = gather.gather(root)["lacks"]
+    assert lack.startswith("jax0.12: its report is of another state")
 
 
-def test_publishing_renews_the_copy_and_a_line_of_both_readmes(root):
+def test_publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
     matrix = gather.gather(root)
+    assert matrix["sets"]["0.12"]["tests"] == {"passed": 1, "failed": 0, "skipped": {}}
     gather.publish(matrix, root)
     assert json.loads((root / gather.PUBLISHED.relative_to(ROOT)).read_text("utf-8")) == matrix
     advised = json.loads((root / gather.ADVISED.relative_to(ROOT)).read_text("utf-8"))
@@ -192,45 +140,37 @@ def test_the_copy_and_the_constraints_agree():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
 
 
-def test_the_doctor_advises_what_was_measured():
-    assert gather.ADVISED.read_text(encoding="utf-8") == gather.advised(COPY)
-
-
-def test_the_copy_has_nothing_that_failed_and_every_python():
-    rows = COPY["sets"].values()
-    pythons = {row["python"].rpartition(".")[0] for row in rows}
-    assert pythons == {python for row in rows for python in row["pins"]}
-    for row in rows:
-        assert row["tests"]["failed"] == 0
-        assert row["tests"]["passed"] > 1000
-        assert all(row["tests"]["skipped"])
-        assert set(row["features"]) == set(probe.FEATURES)
-
-
-@pytest.mark.parametrize("readme", gather.LINES)
-def test_a_readme_says_what_the_copy_says(readme):
-    text = (ROOT / readme).read_text(encoding="utf-8")
-    assert f"{gather.BEGIN}\n{gather.line(COPY, readme)}\n{gather.END}" in text
-
-
-def test_tox_has_a_factor_for_each_set():
-    settings = configparser.ConfigParser(interpolation=None, strict=False)
-    settings.read(ROOT / "tox.ini", encoding="utf-8")
-    names = "jax{" + ",".join(gather.sets()) + "}"
-    assert names in settings["tox"]["labels"]
-    factors = settings[f"testenv:{names}"]
-    for name in gather.sets():
-        assert f"jax{name}: -c conf/constraints/jax-{name}.txt" in factors["deps"].splitlines()
-        assert gather.pythons(name)
-
-
 @pytest.mark.xfail(reason="haiku/see_inside is newer than the copy", strict=True)
 def test_the_copy_has_every_lesson():
     for name in gather.LESSONS:
         assert set(COPY["sets"][name]["lessons"]) == set(course(ROOT / "docs"))
 
 
-def test_this_environment_is_what_the_copy_says(monkeypatch):
+def test_doctor_and_readmes_say_what_the_copy_says():
+    assert gather.ADVISED.read_text(encoding="utf-8") == gather.advised(COPY)
+    for readme in gather.LINES:
+        text = (ROOT / readme).read_text(encoding="utf-8")
+        assert f"{gather.BEGIN}\n{gather.line(COPY, readme)}\n{gather.END}" in text
+
+
+def test_tox_has_a_factor_for_each_set_and_lessons_for_some():
+    settings = configparser.ConfigParser(interpolation=None, strict=False)
+    settings.read(ROOT / "tox.ini", encoding="utf-8")
+    sets = gather.sets()
+    names = "jax{" + ",".join(sets) + "}"
+    assert names in settings["tox"]["labels"]
+    factors = settings[f"testenv:{names}"]
+    for name in sets:
+        assert f"jax{name}: -c conf/constraints/jax-{name}.txt" in factors["deps"].splitlines()
+        assert gather.pythons(name)
+    assert (gather.LESSONS[0], gather.LESSONS[-1]) == (sets[0], sets[-1])
+    lessons = ",".join(f"jax{name}" for name in gather.LESSONS)
+    assert f"{lessons}: python {{tox_root}}/tests/lessons/run.py" in factors["commands"]
+    newest = constraint_files.FOLDER / "newest-py3.11.txt"
+    assert constraint_files.lines(newest) == [f"-c jax-{gather.SITE}.txt"]
+
+
+def test_this_environment_has_the_features_that_the_copy_says(monkeypatch):
     monkeypatch.setitem(probe.FEATURES, "odd", "jax.nothing()")
     name = next(
         path.stem.removeprefix("jax-")
@@ -240,37 +180,19 @@ def test_this_environment_is_what_the_copy_says(monkeypatch):
     assert probe.features() == COPY["sets"][name]["features"] | {"odd": False}
 
 
-def test_the_lessons_run_on_the_oldest_a_middle_and_the_newest_set():
-    *older, newest = gather.sets()
-    assert gather.LESSONS[0] == older[0]
-    assert gather.LESSONS[-1] == newest
-    assert set(gather.LESSONS[1:-1]) < set(older)
-    text = (ROOT / "tox.ini").read_text(encoding="utf-8")
-    factors = ",".join(f"jax{name}" for name in gather.LESSONS)
-    assert f"{factors}: python {{tox_root}}/tests/lessons/run.py" in text
-    newest_here = constraint_files.FOLDER / "newest-py3.11.txt"
-    assert constraint_files.lines(newest_here) == [f"-c jax-{gather.SITE}.txt"]
-
-
-def test_tox_finds_the_pythons_of_pyenv_and_uv(tmp_path):
+def test_tox_finds_the_pythons_of_pyenv_and_uv(tmp_path, user):
     for folder in ("pyenv/versions/3.10.13", "pyenv/versions/3.9.18", "uv/cpython-3.13.0-linux"):
         (tmp_path / folder / "bin").mkdir(parents=True)
         (tmp_path / folder / "bin/python3").touch()
     (tmp_path / "pyenv/versions/jupyter/bin").mkdir(parents=True)
-    environment = {
-        "PATH": "/first",
-        "PYENV_ROOT": str(tmp_path / "pyenv"),
-        "UV_PYTHON_INSTALL_DIR": str(tmp_path / "uv"),
-    }
+    places = {"PYENV_ROOT": tmp_path / "pyenv", "UV_PYTHON_INSTALL_DIR": tmp_path / "uv"}
     code = (
-        f"import os, runpy; runpy.run_path({str(ROOT / 'toxfile.py')!r}); print(os.environ['PATH'])"
+        f"import os, runpy; runpy.run_path({str(ROOT / 'toxfile.py')!r}); print(os.get_exec_path())"
     )
-    path = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    ).stdout.strip()
-    folders = [folder.removeprefix(f"{tmp_path}/") for folder in path.split(os.pathsep)]
-    assert folders == [
-        "/first",
+    path = user.python("-c", code, env={"PATH": "/first"} | {k: str(v) for k, v in places.items()})
+    found = [folder.removeprefix(f"{tmp_path}/") for folder in eval(path.stdout)]
+    assert found[0] == "/first"
+    assert found[1:] == [
         "uv/cpython-3.13.0-linux/bin",
         "pyenv/versions/3.10.13/bin",
         "pyenv/versions/3.9.18/bin",

@@ -1,9 +1,6 @@
 """The tasks of *On your own*: each is solved on its page, and ends as its statement says."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,35 +41,29 @@ says(f"Of 3 it makes {-double(3)}")
 """
 
 
-def run(*arguments):
-    """Run the tasks in a process of its own, without the devices that conftest.py forces."""
-    env = {key: value for key, value in os.environ.items() if key != "XLA_FLAGS"}
-    command = [sys.executable, TESTS / "lessons/run.py", "--tasks", *map(str, arguments)]
-    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=900)
+def run(user, out, *arguments):
+    """Run the tasks as a learner, and return what ended how."""
+    done = user.python(TESTS / "lessons/run.py", "--tasks", "--out", out, *arguments)
+    return done, json.loads(out.read_text(encoding="utf-8"))["lessons"]
 
 
-@pytest.fixture(scope="module")
-def lessons(tmp_path_factory):
-    out = tmp_path_factory.mktemp("tasks") / "tasks.json"
-    run("--out", out)
-    return json.loads(out.read_text(encoding="utf-8"))["lessons"]
+@pytest.mark.slow
+def test_the_tasks_of_all_lessons_end_as_they_say(user, tmp_path):
+    done, lessons = run(user, tmp_path / "tasks.json")
+    assert {name: lesson["failure"] for name, lesson in lessons.items() if lesson["failure"]} == {}
+    counts = {name: len(lesson["tasks"]) for name, lesson in lessons.items()}
+    assert counts == {name: len(tasks(DOCS / f"{name}.md")) for name in course(DOCS)}
+    assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", course(DOCS))
-def test_the_tasks_of_a_lesson_end_as_it_says(lessons, name):
-    assert lessons[name]["failure"] == ""
-    assert len(lessons[name]["tasks"]) == len(tasks(DOCS / f"{name}.md"))
-
-
-def test_a_task_that_ends_otherwise_is_seen(tmp_path):
+def test_a_task_that_ends_otherwise_is_seen(user, tmp_path):
     for file, text in (("docs/pure/small.md", PAGE), ("solutions/pure/small.py", SOLUTIONS)):
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).write_text(text, encoding="utf-8")
-    out = tmp_path / "tasks.json"
-    options = ["--docs", tmp_path / "docs", "--solutions", tmp_path / "solutions", "--out", out]
-    done = run(*options)
+    options = ["--docs", tmp_path / "docs", "--solutions", tmp_path / "solutions"]
+    done, lessons = run(user, tmp_path / "tasks.json", *options)
     assert done.returncode == 1, done.stderr
-    failures = json.loads(out.read_text(encoding="utf-8"))["lessons"]["pure/small"]["tasks"]
+    failures = lessons["pure/small"]["tasks"]
     assert failures["1"] is None
     assert failures["2"].startswith("AssertionError: Of 3 it makes -6 is not in: Negate.")
     assert failures["3"] == "NotImplementedError: no solution"

@@ -2,8 +2,6 @@
 
 import base64
 import re
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from haiku_site.notebooks.write import check_notebooks, join_streams
 from lessons.compare import differences
 from lessons.executed import shown
 from nbclient import NotebookClient
+from user import User
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 
@@ -125,9 +124,9 @@ def site(tmp_path_factory):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
     for language in ("en", "zh_CN"):
-        command = [sys.executable, "-m", "sphinx", "-Wq", "-D", f"language={language}"]
+        command = ["-m", "sphinx", "-Wq", "-D", f"language={language}"]
         command += ["-d", root / f"doctrees/{language}", root / "docs", root / "site" / language]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = User(root).python(*command)
         assert done.returncode == 0, done.stderr
     return root / "site"
 

@@ -1,14 +1,13 @@
 """The extensions in a small project of two languages: what reaches the catalog and the reader."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
 from haiku_site.finish.check_site import Page
 from haiku_site.translate.lagging import progress
+from user import User
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 
@@ -109,11 +108,9 @@ SPHINX_CHINESE = {"Show the checks of these numbers": "展开检查"}
 
 def build(root: Path, builder: str, language: str) -> Path:
     out = root / "build" / f"{builder}-{language}" / "out"
-    command = [sys.executable, "-m", "sphinx", "-b", builder, "-D", f"language={language}"]
-    command += ["-d", str(out.parent / "doctrees"), "-W", "-q", "--keep-going"]
-    result = subprocess.run(
-        [*command, str(root / "docs"), str(out)], capture_output=True, text=True, check=False
-    )
+    command = ["-m", "sphinx", "-b", builder, "-D", f"language={language}"]
+    command += ["-d", out.parent / "doctrees", "-W", "-q", "--keep-going"]
+    result = User(root).python(*command, root / "docs", out)
     assert result.returncode == 0, result.stderr
     return out
 
