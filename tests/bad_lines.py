@@ -13,7 +13,6 @@ import io
 import os
 import re
 import shlex
-import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -64,6 +63,12 @@ if __name__ == "__main__":
     "interrupts.py": "raise KeyboardInterrupt\n",
 }
 """What is in the folder, to be explained."""
+
+INTERRUPTIBLE = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+os.execvp("bash", ["bash", "-c", sys.argv[1]])
+"""
 
 LINES = [
     # commands and options
@@ -340,15 +345,8 @@ def run_shell(line: str, folder: Path) -> tuple[int, str, str]:
     """Run a line of a shell: code, stdout and stderr."""
     line = f"set -o pipefail; {line.replace('FOLDER', str(folder))}"
     with tempfile.TemporaryDirectory() as place:
-        ran = User(Path(place)).run(
-            *("bash", "-c", line), cwd=folder, timeout=60, preexec_fn=_interruptible
-        )
+        ran = User(Path(place)).python("-c", INTERRUPTIBLE, line, cwd=folder, timeout=60)
     return ran.returncode, ran.stdout, ran.stderr
-
-
-def _interruptible() -> None:
-    """Take SIGINT, which a shell's background job ignores, and with it what it starts."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def prepare(folder: Path) -> Path:
