@@ -2,7 +2,7 @@
 
 The tests force eight CPU devices before JAX starts, choose English, and know the folders of the
 tree. A process that inherits this shows nothing about what a user meets. All tests start their
-processes here, which ``test_user.py`` enforces.
+processes here, which ``tree/test_user.py`` enforces.
 """
 
 import os

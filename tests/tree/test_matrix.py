@@ -16,7 +16,7 @@ from haiku_site.content.course import course
 from packaging.version import Version
 from user import User
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).parents[2]
 COPY = json.loads(gather.PUBLISHED.read_text(encoding="utf-8"))
 PAGES = {
     "index.md": "```{toctree}\nhaiku/index\n```\n",

@@ -14,7 +14,7 @@ from lessons.driver import lesson_names
 from lessons.executed import executed_lessons
 from myst_nb.core.read import read_myst_markdown_notebook
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 CELL = "```{{code-cell}} ipython3\n{}\n```\n"
 LESSONS = {
     "pure/good": [

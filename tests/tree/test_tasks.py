@@ -7,7 +7,7 @@ import pytest
 from haiku_site.content.course import course, tasks
 from lesson_cells import DOCS
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 PAGE = """\
 # A lesson
 

@@ -14,7 +14,7 @@ import haiku_state as hs
 from haiku_state.commands.main import main
 from haiku_state.commands.train import WAYS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
 CHINESE = (ROOT / "README.zh-CN.md").read_text(encoding="utf-8")
 

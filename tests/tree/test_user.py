@@ -5,7 +5,7 @@ import json
 import os
 from pathlib import Path
 
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 OTHERS = {
     "user.py": "starts them all",
     "benchmarks": "each contender gets the devices and threads that are compared",
