@@ -120,19 +120,21 @@ def duration(minutes: int) -> str:
 
 
 class Lessons(SphinxDirective):
-    """The title, number and minutes of each lesson in the content: one path per line."""
+    """The title, number and minutes of lessons: those in the content, or those of this part."""
 
     has_content = True
 
     def run(self) -> list[nodes.Node]:
         """Make a list of links, each with its minutes."""
         listed, lessons = nodes.bullet_list(), course(Path(self.env.srcdir))
-        for docname in self.content:
+        here = [name for name, lesson in lessons.items() if lesson.part == self.env.docname]
+        named = list(self.content) or here
+        for docname in named:
             link = link_to(docname, self)
             self.env.note_dependency(str(self.env.doc2path(docname)))
             text = _("lesson {number}, {minutes} min").format(**lessons[docname]._asdict())
             listed += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f" · {text}")))
-        total = sum(lessons[docname].minutes for docname in self.content)
+        total = sum(lessons[docname].minutes for docname in named)
         # Sphinx's own catalog has it, no page's
         text = _("{duration} in all").format(duration=duration(total))
         sum_of_all = nodes.paragraph("", text[0].upper() + text[1:], translatable=False)
