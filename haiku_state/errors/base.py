@@ -1,6 +1,5 @@
 """What all errors of this package have in common."""
 
-import functools
 from collections.abc import Iterable
 from typing import Any, ClassVar
 
@@ -68,7 +67,10 @@ class HaikuStateError(Exception):
         return str(self.args[0])  # KeyError and the like would show the text as a literal
 
     def __reduce__(self) -> Any:
-        return functools.partial(type(self), **self.values), ()
+        # a value may be anything that the caller passed, and devices and functions have no pickle
+        plain = str | int | float | None
+        values = {n: v if isinstance(v, plain) else str(v) for n, v in self.values.items()}
+        return _restored, (type(self), str(self), self.what, values)
 
 
 class ArgumentError(HaikuStateError, ValueError, TypeError):
@@ -98,6 +100,14 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
     TEXT_RIGHT = "{right}"
     TEXT_WHY = "{why}"
     MORE = "{more}"
+
+
+def _restored(
+    kind: type[HaikuStateError], text: str, what: str, values: dict[str, Any]
+) -> HaikuStateError:
+    error = kind.__new__(kind)
+    error.args, error.what, error.values = (text,), what, values
+    return error
 
 
 def as_lines(items: Iterable[object]) -> str:
