@@ -18,7 +18,6 @@ import numpy as np
 import optax
 import pytest
 from explain import impure, pure
-from module_table import CASES as MODULES
 
 import haiku_state as hs
 from haiku_state.explain import explain_retrace
@@ -212,14 +211,6 @@ def test_nothing_is_computed_on_the_arguments():
 
 
 # ---- Public functions
-
-
-@pytest.mark.parametrize("case", MODULES, ids=lambda case: case.name)
-def test_the_pair_of_each_module_is_pure(case):
-    pair, key = case.pair(), jax.random.key(0)
-    params, state = case.init()
-    hs.assert_pure(pair.init, key, *case.inputs())
-    hs.assert_pure(pair.apply, params, state, key, *case.inputs())
 
 
 RUNNERS = [hs.jit_update, hs.scan_update, hs.vmap_update, lambda update: update]
