@@ -1,6 +1,7 @@
 """Build the site: English executed once, Chinese from the same outputs, both checked.
 
 python conf/sphinx/build.py                     build/site/, only what has changed since then
+python conf/sphinx/build.py docs/a.md           build/page/, in seconds: one page, or several
 python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
 python conf/sphinx/build.py --compare           what the second language costs
 python conf/sphinx/build.py --lagging           build/site/, though translations lag behind
@@ -10,18 +11,21 @@ import argparse
 import functools
 import gc
 import hashlib
-import json
 import os
 import re
 import shutil
 import statistics
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
+from haiku_site import compat
+from haiku_site.content.course import cells
 from haiku_site.content.metadata import add_entrances
 from haiku_site.execute.cache import cache_path, files_hash
 from haiku_site.execute.figures import configure_kernels
@@ -29,6 +33,7 @@ from haiku_site.execute.kernels import forked_kernels
 from haiku_site.finish.check_site import check_site, check_styles
 from haiku_site.finish.publish import publish
 from haiku_site.notebooks.write import FOLDER, archive, check_notebooks
+from haiku_site.progress import log, timed
 from haiku_site.translate.gate.catalogs import (
     EMPTY,
     FUZZY,
@@ -37,7 +42,6 @@ from haiku_site.translate.gate.catalogs import (
     update_catalogs,
 )
 from jupyter_cache import get_cache
-from sphinx import locale
 from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
@@ -59,18 +63,53 @@ def main() -> int:
     modes.add_argument(
         "--lagging", action="store_true", help="build, and mark translations that lag behind"
     )
+    parser.add_argument("pages", nargs="*", type=Path, help="build these alone, for their writer")
+    parser.add_argument("--language", choices=languages(), help="of the pages; English by default")
     options = parser.parse_args()
+    if options.language and not options.pages:
+        parser.error("--language needs the pages to build")
+    start = time.perf_counter()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
     configure_kernels(BUILD / "ipython")
     with forked_kernels():  # first, so that it imports beside this process
         import haiku_state  # noqa: F401  once, before processes are forked from this one
 
-        _invalidate_cache_unless(_build_fingerprint())
-        run = functools.partial(_build, options.lagging)
-        run = _update_catalogs if options.update_catalogs else _compare if options.compare else run
-        failed = run()
-    if failed:  # Sphinx would not warn again about a page that has not changed since
-        _invalidate_cache_unless("")
+        if options.pages:
+            failed = _build_pages(options.pages, options.language or "en")
+        else:
+            _invalidate_cache_unless(_build_fingerprint(), _look_fingerprint())
+            run = functools.partial(_build, options.lagging)
+            modes = {options.update_catalogs: _update_catalogs, options.compare: _compare}
+            failed = modes.get(True, run)()
+            if failed:  # Sphinx would not warn again about a page that has not changed since
+                _invalidate_cache_unless("", "")
+    log(f"{'failed' if failed else 'done'} after {time.perf_counter() - start:.1f} s")
+    return failed
+
+
+def languages() -> list[str]:
+    """Return the languages of the site, English first."""
+    return ["en", *sorted(folder.name for folder in LOCALE.iterdir())]
+
+
+def _build_pages(pages: list[Path], language: str) -> int:
+    """Build a few pages alone. What they link to is not read, so a link to it is plain text."""
+    names = []
+    for page in pages:
+        if not (page.is_file() and page.resolve().is_relative_to(DOCS)):
+            log(f"{page} is not a page; the pages are in {DOCS.relative_to(ROOT)}/")
+            return 2
+        names.append(page.resolve().relative_to(DOCS).with_suffix("").as_posix())
+    out = BUILD / "page" / language
+    alone = {
+        "include_patterns": [f"{name}.*" for name in names],
+        "root_doc": names[0],
+        "nitpicky": False,
+        "suppress_warnings": ["myst.xref_missing", "ref", "toc", "image.not_readable"],
+    }
+    failed = _run_sphinx("html", language, out, out.with_name(f"{language}-doctrees"), **alone)
+    for name in names if not failed else []:
+        log(f"open {out / name}.html")
     return failed
 
 
@@ -85,7 +124,7 @@ def _update_catalogs() -> int:
 def _build(lagging: bool = False) -> int:
     """Build both languages, and check them."""
     cache = cache_path(BUILD / "executed")
-    start, before, read = time.perf_counter(), _executions(cache), []
+    before, read = _executions(cache), []
     if sys.platform == "linux":
         # Two processes that have imported all libraries, and start once the last notebook has run.
         context = get_context("fork")
@@ -109,22 +148,16 @@ def _build(lagging: bool = False) -> int:
         return failed
     executed_again = _executions(cache) - read[0]
     if executed_again:
-        print(f"the Chinese build executed {len(executed_again)} notebooks")
+        log(f"the second language executed {len(executed_again)} notebooks again")
         return 1
     if failed := _assemble(lagging):
         return failed
-    report = {
-        "seconds": round(time.perf_counter() - start, 1),
-        "notebooks executed by en": len(read[0] - before),
-        "notebooks executed by zh_CN": len(executed_again),
-    }
-    print(json.dumps(report, indent=2))
-    print(f"open {BUILD / 'site/index.html'}")
+    log(f"{len(read[0] - before)} notebooks executed; open {BUILD / 'site/index.html'}")
     return 0
 
 
 def _build_fingerprint() -> str:
-    """Return a fingerprint of what outdates Sphinx's last build, which only notices edited pages.
+    """Return a fingerprint of what outdates all that Sphinx has read, which only sees edited pages.
 
     A page that was added, removed or renamed counts, and so does its title, in both languages:
     Sphinx writes no other page again for its sake.
@@ -134,9 +167,14 @@ def _build_fingerprint() -> str:
         for page in sorted(DOCS.rglob("*.*"))
         if page.suffix in (".md", ".rst", ".po")
     }
-    parts = [cache_path(BUILD / "executed").name, files_hash(HERE, "*.*"), repr(titles)]
+    parts = [cache_path(BUILD / "executed").name, files_hash(HERE, "*.py"), repr(titles)]
     parts.append(os.environ.get("HAIKU_STATE_SITE", ""))
     return hashlib.sha256("".join(parts).encode()).hexdigest()
+
+
+def _look_fingerprint() -> str:
+    """Return a fingerprint of what all pages are written with: styles, scripts, templates."""
+    return files_hash(HERE, "*.*")
 
 
 def _title(file: Path) -> str:
@@ -148,13 +186,20 @@ def _title(file: Path) -> str:
     return title[0] if title else ""
 
 
-def _invalidate_cache_unless(known: str) -> None:
-    """Remove what Sphinx has built, unless it was built from the same inputs."""
+def _invalidate_cache_unless(read: str, look: str) -> None:
+    """Remove what Sphinx has read and written, unless from the same; or written, in another look.
+
+    The executed notebooks stay: they depend on neither.
+    """
     stamp = WORK / "built-from"
-    if not known or not stamp.exists() or stamp.read_text() != known:
+    before = stamp.read_text().split() if stamp.exists() else []
+    if not read or before[:1] != [read]:
         shutil.rmtree(WORK, ignore_errors=True)
-        WORK.mkdir(parents=True)
-        stamp.write_text(known)
+    elif before[1:] != [look]:
+        for written in WORK.glob("*/html"):
+            shutil.rmtree(written)
+    WORK.mkdir(parents=True, exist_ok=True)
+    stamp.write_text(f"{read} {look}")
 
 
 def _compare() -> int:
@@ -164,7 +209,7 @@ def _compare() -> int:
         seconds = []
         for step in (functools.partial(_sphinx, "html", "en", jobs=2), _build):
             shutil.rmtree(cache_path(BUILD / "executed"), ignore_errors=True)
-            _invalidate_cache_unless("")
+            _invalidate_cache_unless("", "")
             start = time.perf_counter()
             # a process of its own: Sphinx translates some titles once, when it imports them
             with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
@@ -173,26 +218,38 @@ def _compare() -> int:
                 return failed
             seconds.append(time.perf_counter() - start)
         ratios.append(seconds[1] / seconds[0])
-        print(f"en {seconds[0]:.1f} s, both {seconds[1]:.1f} s, ratio {ratios[-1]:.3f}")
-    print(f"median ratio {statistics.median(ratios):.3f}")
+        log(f"en {seconds[0]:.1f} s, both {seconds[1]:.1f} s, ratio {ratios[-1]:.3f}")
+    log(f"median ratio {statistics.median(ratios):.3f}")
     return 0
 
 
 def _sphinx(
     builder: str, language: str, jobs: int = 1, when_read: Callable[[], None] | None = None
 ) -> int:
-    """Run one build in this process; ``when_read`` is called before anything is written."""
+    """Run one build of all pages; ``when_read`` is called before anything is written."""
     name = language if builder == "html" else builder
     out = WORK / name / "html" if builder == "html" else WORK / name
-    locale.translators.clear()  # or this language is only asked where an earlier one has no text
+    return _run_sphinx(builder, language, out, WORK / "doctrees" / name, jobs, when_read)
+
+
+def _run_sphinx(
+    builder: str,
+    language: str,
+    out: Path,
+    doctrees: Path,
+    jobs: int = 1,
+    when_read: Callable[[], None] | None = None,
+    **settings: Any,
+) -> int:
+    compat.forget_language()
     with patch_docutils(HERE), docutils_namespace():
         app = Sphinx(
             DOCS,
             HERE,
             out,
-            WORK / "doctrees" / name,
+            doctrees,
             builder,
-            confoverrides={"language": language},
+            confoverrides={"language": language, **settings},
             status=None,
             warningiserror=True,
             parallel=jobs,
@@ -203,10 +260,27 @@ def _sphinx(
         app.connect("env-before-read-docs", lambda app, env, names: names.reverse())
         try:
             app.build()
-        except SphinxParallelError as error:  # it names only the page; its traceback names the cell
-            print(error.traceback)
+        except SphinxParallelError as error:
+            log(_failed_cell(error.traceback) or error.traceback)
+            return 1
+        except compat.ExecutionError as error:
+            trace = "".join(traceback.format_exception(error))
+            log(_failed_cell(trace) or trace)
             return 1
     return int(app.statuscode)
+
+
+def _failed_cell(trace: str) -> str:
+    """Return the page, the cell and the error that a traceback of MyST-NB tells of, if it does."""
+    page = re.search(rf"ExecutionError: {DOCS}/(.+)", trace)
+    cell = re.search(r"(?:following cell:|Cell contents:)\n-+\n(.*?)\n-+\n(.*?)\n\n\n", trace, re.S)
+    if not (page and cell):
+        return ""
+    sources = [source.strip() for source in cells(DOCS / page[1])]
+    number = sources.index(cell[1].strip()) + 1 if cell[1].strip() in sources else "?"
+    printed = re.sub(r"\x1b\[[\d;]*m", "", cell[2]).strip()
+    last = printed.splitlines()[-1] if printed else "it ran too long"
+    return f"docs/{page[1]}, cell {number}: {last}\n\n{cell[1]}\n\n{printed}"
 
 
 def _extract() -> int:
@@ -237,13 +311,15 @@ def _assemble(lagging: bool) -> int:
     new = WORK / "site"
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir()
-    for language in ("en", "zh_CN"):
+    for language in languages():
         shutil.copytree(WORK / language / "html", new / language)
         (new / language / ".buildinfo").unlink()
-    add_entrances(new)
-    problems = publish(new)
-    problems += check_site(new, LOCALE) + check_styles(new)
-    problems += [] if lagging else check_notebooks(new)
+    with timed("published"):
+        add_entrances(new)
+        problems = publish(new)
+    with timed("checked"):
+        problems += check_site(new, LOCALE) + check_styles(new)
+        problems += [] if lagging else check_notebooks(new)
     if failed := _report(problems):
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)
@@ -256,15 +332,15 @@ def _put_into_the_package() -> None:
     """Let ``python -m haiku_state lab`` find the notebooks, here and in a wheel built from here."""
     folder = ROOT / "haiku_state/notebooks"
     folder.mkdir(exist_ok=True)
-    for language in ("en", "zh_CN"):
+    for language in languages():
         shutil.copy(BUILD / "site" / language / FOLDER / archive(language), folder)
 
 
 def _report(problems: list[str]) -> int:
     for problem in problems:
-        print(problem.replace(f"{ROOT}/", ""))
+        log(problem.replace(f"{ROOT}/", ""))
     if problems:
-        print(f"{len(problems)} problems")
+        log(f"{len(problems)} problems")
     return int(bool(problems))
 
 

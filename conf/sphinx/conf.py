@@ -27,6 +27,7 @@ extensions = [
     "sphinx_copybutton",
     "haiku_site.content.chips",
     "haiku_site.translate.cells",
+    "haiku_site.compat",
     "haiku_site.content.compatibility",
     "haiku_site.content.course",
     "haiku_site.content.drawings",
@@ -45,6 +46,7 @@ extensions = [
     "haiku_site.content.outputs",
     "haiku_site.finish.parallel",
     "haiku_site.finish.search_index",
+    "haiku_site.progress",
 ]
 templates_path = ["templates"]
 exclude_patterns = ["locale", "drawings"]
@@ -61,7 +63,6 @@ nb_execution_mode = "cache"
 nb_execution_cache_path = str(cache_path(ROOT / "build/executed"))
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-nb_merge_streams = True
 nb_mime_priority_overrides = [("gettext", "image/svg+xml", 10), ("gettext", "text/html", None)]
 
 # two languages

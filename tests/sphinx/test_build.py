@@ -2,6 +2,7 @@
 
 import build
 import pytest
+from haiku_site import SPHINX, progress
 
 PAGE = "docs/state/pytrees.md"
 CATALOG = "docs/locale/zh_CN/LC_MESSAGES/state/pytrees.po"
@@ -16,6 +17,10 @@ def tree(tmp_path, monkeypatch):
     }.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "conf/static").mkdir(parents=True)
+    (tmp_path / "conf/static/site.css").write_text("a {}")
+    (tmp_path / "conf/conf.py").write_text("a = 1")
+    monkeypatch.setattr(build, "HERE", tmp_path / "conf")
     monkeypatch.setattr(build, "DOCS", tmp_path / "docs")
     monkeypatch.setattr(build, "BUILD", tmp_path / "build")
     monkeypatch.setattr(build, "WORK", tmp_path / "build/sphinx")
@@ -52,21 +57,84 @@ def test_a_page_that_was_added_or_removed_does_not(tree):
     assert build._build_fingerprint() != before
 
 
-def test_what_was_built_from_the_same_is_kept_and_nothing_after_a_failure(tree):
-    built = tree / "build/sphinx/en/index.html"
-    build._invalidate_cache_unless("one")
-    built.parent.mkdir()
-    built.write_text("")
-    build._invalidate_cache_unless("one")
-    assert built.exists()
-    build._invalidate_cache_unless("two")
-    assert not built.exists()
-    built.parent.mkdir()
-    built.write_text("")
-    build._invalidate_cache_unless("")
-    assert not built.exists()
+EXECUTED = f"executed/{build.cache_path(build.BUILD / 'executed').name}/a.ipynb"
+ALL = {EXECUTED, "sphinx/doctrees/en/a.doctree", "sphinx/en/html/a.html"}
 
 
-def test_a_catalog_that_is_not_utf_8_is_left_to_the_gate(tree):
-    (tree / CATALOG).write_bytes("树".encode("gbk"))
-    assert build._build_fingerprint()
+@pytest.mark.parametrize(
+    ("edited", "kept"),
+    [
+        (None, ALL),
+        ("static/site.css", ALL - {"sphinx/en/html/a.html"}),
+        ("conf.py", {EXECUTED}),
+        ("failed", {EXECUTED}),
+    ],
+)
+def test_what_an_edit_of_the_pipeline_keeps(tree, edited, kept):
+    build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
+    for name in ALL:
+        (tree / "build" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / "build" / name).touch()
+    if edited == "failed":
+        build._invalidate_cache_unless("", "")
+    elif edited:
+        (tree / "conf" / edited).write_text("b = 2")
+    build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
+    assert {name for name in ALL if (tree / "build" / name).exists()} == kept
+
+
+def test_what_is_being_done_is_shown_on_a_terminal_only(monkeypatch, capsys):
+    with progress.timed("checked"):
+        pass
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    with progress.timed("checked"):
+        pass
+    clear = progress.CLEAR
+    said = f"checked: 0.0 s\n{clear}checked{clear}checked: 0.0 s\n"
+    assert capsys.readouterr().out == said
+
+
+PAGE_OF_CELLS = """\
+---
+file_format: mystnb
+kernelspec: {name: python3, display_name: Python 3}
+---
+# A page
+
+```{code-cell} ipython3
+x = 1
+```
+
+```{code-cell} ipython3
+x = 2
+x.y
+```
+"""
+
+
+FAIL = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import build
+build.DOCS, build.HERE = Path("docs").resolve(), Path("conf").resolve()
+print(build._run_sphinx("html", "en", Path("out"), Path("trees"), int(sys.argv[2]), root_doc="0"))
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_error_names_its_page_and_its_cell(tree, jobs, user):
+    (tree / PAGE).write_text(PAGE_OF_CELLS, encoding="utf-8")
+    conf = """\
+extensions = ["myst_nb"]
+nb_execution_mode = "cache"
+nb_execution_raise_on_error = True
+"""
+    (tree / "conf/conf.py").write_text(conf)
+    for number in range(12):  # Sphinx reads few pages in one process
+        (tree / f"docs/{number}.md").write_text("# Another page\n")
+    said = user.python("-c", FAIL, SPHINX, jobs, cwd=tree).stdout
+    assert said.startswith(f"{PAGE}, cell 2: AttributeError: 'int' object has no attribute 'y'\n")
+    assert "----> 2 x.y" in said
+    assert said.endswith("\n1\n")
+    assert "sphinx" not in said

@@ -18,6 +18,7 @@ import difflib
 from typing import Any
 
 from docutils import nodes
+from haiku_site import compat
 from haiku_site.content.folds import Fold
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -83,13 +84,7 @@ class BugCards(SphinxTransform):
 
 def _source(node: nodes.Element) -> nodes.literal_block | None:
     """Return the code of the first cell in a node."""
-    blocks = (
-        block
-        for cell in node.findall(nodes.container)
-        if cell.get("nb_element") == "cell_code_source"
-        for block in cell.findall(nodes.literal_block)
-    )
-    return next(blocks, None)
+    return next(compat.sources(node), None)
 
 
 def _highlight_changes(bug: nodes.literal_block | None, fixed: nodes.literal_block | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,9 +94,9 @@ def _lists_lessons(page: Path) -> bool:
 
 
 def link_to(docname: str, directive: SphinxDirective) -> nodes.Node:
-    """Make a link to a lesson, whose text Sphinx takes from the page, in its language."""
-    if docname not in directive.env.found_docs:
-        raise directive.error(f"there is no lesson {docname}")
+    """Make a link to a page, whose text Sphinx takes from there, in its language."""
+    if not any(Path(directive.env.srcdir, f"{docname}.{kind}").is_file() for kind in ("md", "rst")):
+        raise directive.error(f"there is no page {docname}")
     return addnodes.pending_xref(
         "",
         nodes.inline("", docname, classes=["std", "std-doc"]),
@@ -220,6 +220,17 @@ def _entry(app: Sphinx, name: str, short: str | None) -> Entry:
     lesson = course(Path(app.srcdir)).get(name)
     minutes = lesson.minutes if lesson else sum(page.minutes for page in pages)
     return Entry(name, short or title, title, lesson and lesson.number, minutes, pages)
+
+
+def after_whole_site(app: Sphinx, write: Callable[[Sphinx], None]) -> None:
+    """Have something be written once all pages are, and not after a few that were built alone."""
+
+    def end(app: Sphinx, error: Exception | None) -> None:
+        is_whole = app.env.found_docs >= course(Path(app.srcdir)).keys()
+        if is_whole and not error and app.builder.name == "html":
+            write(app)
+
+    app.connect("build-finished", end)
 
 
 def _page_context(

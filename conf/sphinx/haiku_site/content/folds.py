@@ -8,7 +8,7 @@ A tag of the cell says which it is. What is visible is what the lesson tells.
 from typing import Any
 
 from docutils import nodes
-from myst_nb.sphinx_ import HideCodeCellNode
+from haiku_site import compat
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
@@ -34,25 +34,24 @@ class FoldCells(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         """Mark each cell; MyST-NB wraps it when the page is written."""
-        for cell in self.document.findall(nodes.container):
+        for cell in compat.parts_of_cells(self.document, "cell_code"):
             for tag, (part, text) in FOLDED.items():
-                if cell.get("nb_element") == "cell_code" and f"tag_{tag}" in cell["classes"]:
-                    cell["hide_mode"] = part
-                    cell["prompt_show"] = cell["prompt_hide"] = _(text)
+                if tag in compat.tags(cell):
+                    compat.fold(cell, part, _(text))
 
 
-def _open(translator: Any, node: HideCodeCellNode | Fold) -> None:
+def _open(translator: Any, node: nodes.Element) -> None:
     text, kind = translator.encode(node["prompt_show"]), f"fold {node.get('kind', '')}".strip()
     translator.body.append(f'<details class="{kind}"><summary>{text}</summary>\n')
 
 
-def _close(translator: Any, node: HideCodeCellNode | Fold) -> None:
+def _close(translator: Any, node: nodes.Element) -> None:
     translator.body.append("</details>\n")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform, and a fold that says nothing in English, unlike that of MyST-NB."""
-    app.add_node(HideCodeCellNode, override=True, html=(_open, _close))
+    app.add_node(compat.FoldedCell, override=True, html=(_open, _close))
     app.add_node(Fold, html=(_open, _close))
     app.add_transform(FoldCells)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

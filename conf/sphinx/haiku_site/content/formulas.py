@@ -8,7 +8,7 @@ from typing import Any
 
 import dukpy
 from docutils import nodes
-from haiku_site import SPHINX
+from haiku_site import SPHINX, compat
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
@@ -58,7 +58,7 @@ def _visit(translator: Any, node: nodes.math | nodes.math_block) -> None:
 def _load_style(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    if context.get("has_maths_elements"):
+    if compat.has_formulas(context, doctree):
         app.add_css_file("katex/katex.min.css")
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 from docutils import nodes
 from docutils.parsers.rst import directives
+from haiku_site import compat
 from haiku_site.content.course import contents
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
-from sphinx_design.shared import create_component
 
 from haiku_state.commands.doctor.versions import CORE, PLUGINS, Sets, read_sets
 
@@ -42,11 +42,11 @@ class Install(SphinxDirective):
                 lines += [f"# Python {', '.join(pythons)}", install_line(pins, extra)]
             label = nodes.rubric(system, system, classes=["sd-tab-label"], translatable=False)
             code = nodes.literal_block("", "\n".join(lines), language="text")
-            content = create_component("tab-content", ["sd-tab-content"], children=[code])
-            item = create_component("tab-item", ["sd-tab-item"], children=[label, content])
+            content = compat.create_component("tab-content", ["sd-tab-content"], children=[code])
+            item = compat.create_component("tab-item", ["sd-tab-item"], children=[label, content])
             item["selected"] = number == 0
             tabs.append(item)
-        return [create_component("tab-set", ["sd-tab-set", "hs-install"], children=tabs)]
+        return [compat.create_component("tab-set", ["sd-tab-set", "hs-install"], children=tabs)]
 
 
 def newest_sets(sets: Sets) -> list[tuple[list[str], dict[str, str]]]:

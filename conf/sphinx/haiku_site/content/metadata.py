@@ -15,7 +15,7 @@ from typing import Any
 
 from docutils import nodes
 from haiku_site import SPHINX
-from haiku_site.content.course import Entry, contents
+from haiku_site.content.course import Entry, after_whole_site, contents
 from haiku_site.translate.languages import NAMES
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -109,7 +109,7 @@ def _page_context(
     title = re.sub("<.*?>", "", context.get("title", "")) or app.config.project
     context["site_about"] = {
         "title": title,
-        "description": said or f"{title} · {app.env.titles['index'].astext()}",
+        "description": said or f"{title} · {app.env.titles[app.config.root_doc].astext()}",
         "site": site,
         "language": app.config.language,
         "here": f"{site}{app.config.language}/{here}",
@@ -124,10 +124,8 @@ def _page_context(
             language["alternate"] = f"{site}{language['code']}/{here}"
 
 
-def _write_llms(app: Sphinx, error: Exception | None) -> None:
+def _write_llms(app: Sphinx) -> None:
     """List all pages with what they are about, as language models read it (llmstxt.org)."""
-    if error or app.builder.name != "html":
-        return
     root = contents(app)
     folder = f"{address()}{app.config.language}/"
 
@@ -191,5 +189,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", _set_base)
     app.connect("doctree-read", _remember)
     app.connect("html-page-context", _page_context, priority=600)  # after that of languages.py
-    app.connect("build-finished", _write_llms)
+    after_whole_site(app, _write_llms)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,16 +1,38 @@
-"""A printed table keeps its columns on a phone: it scrolls, where every other output wraps."""
+"""What cells print: in one piece, and a table keeps its columns.
+
+A kernel sends what a cell prints in pieces, which may end within a line, and MyST-NB would end a
+line after each. On a phone a table scrolls, where every other output wraps.
+"""
 
 import collections
 import re
 from typing import Any
 
 from docutils import nodes
+from haiku_site import compat
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 WIDTH = 80
 ROWS = 3
 GAP = re.compile(r"(?<=\S) {2,}(?=\S)")
+
+
+class JoinStreams(SphinxTransform):
+    """Join what a cell has printed, and what it has written on stderr after that."""
+
+    default_priority = 290
+
+    def apply(self, **kwargs: Any) -> None:
+        """Put all pieces into the place of the first."""
+        for output in compat.parts_of_cells(self.document, "cell_code_output"):
+            for kind in ("stream", "stderr"):
+                blocks = [b for b in output.findall(nodes.literal_block) if kind in b["classes"]]
+                if blocks:
+                    text = "".join(block.astext() for block in blocks).rstrip() + "\n"
+                    blocks[0].rawsource, blocks[0][:] = text, [nodes.Text(text)]
+                for block in blocks[1:]:
+                    block.parent.remove(block)
 
 
 class KeepColumns(SphinxTransform):
@@ -20,11 +42,10 @@ class KeepColumns(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         """Look at each output of each cell."""
-        for output in self.document.findall(nodes.container):
-            if output.get("nb_element") == "cell_code_output":
-                for block in output.findall(nodes.literal_block):
-                    if has_columns(block.astext()):
-                        block["classes"].append("hs-columns")
+        for output in compat.parts_of_cells(self.document, "cell_code_output"):
+            for block in output.findall(nodes.literal_block):
+                if has_columns(block.astext()):
+                    block["classes"].append("hs-columns")
 
 
 def has_columns(text: str) -> bool:
@@ -38,6 +59,7 @@ def has_columns(text: str) -> bool:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the transform."""
+    """Register the transforms."""
+    app.add_transform(JoinStreams)
     app.add_transform(KeepColumns)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

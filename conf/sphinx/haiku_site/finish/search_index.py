@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from haiku_site import SPHINX
+from haiku_site import SPHINX, compat
+from haiku_site.content.course import after_whole_site
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -217,18 +218,12 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
     return f"globalThis.searchIndex = {text};\n"
 
 
-def _write(app: Sphinx, error: Exception | None) -> None:
-    if error or app.builder.format != "html":
-        return
+def _write(app: Sphinx) -> None:
     static = Path(app.outdir) / "_static"
     script = write_index(_pages(app.env), Path(app.srcdir), str(app.config.language))
     (static / "search-index.js").write_text(script, encoding="utf-8")
     for name in UNUSED:
         (static / name).unlink(missing_ok=True)
-
-
-def _replace_sphinx_search(app: Sphinx) -> None:
-    app.builder.search = False
 
 
 def _drop_highlighter(
@@ -243,13 +238,13 @@ def _drop_highlighter(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Take the place of Sphinx's own search: collect the places, and write them and the page."""
-    app.connect("builder-inited", _replace_sphinx_search)
+    app.connect("builder-inited", compat.write_no_search)
     app.connect("doctree-read", _note, priority=900)  # after what adds to a page
     app.connect("env-purge-doc", _forget)
     app.connect("env-merge-info", _merge)
     app.connect("html-page-context", _drop_highlighter)
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
-    app.connect("build-finished", _write)
+    after_whole_site(app, _write)
     app.add_js_file("search-open.js", loading_method="defer")
     return {
         "version": "1",

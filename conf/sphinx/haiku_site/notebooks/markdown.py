@@ -7,10 +7,9 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 
 from docutils import nodes
-from haiku_site import SPHINX
+from haiku_site import SPHINX, compat
 from haiku_site.content.drawings import SvgDrawing
 from sphinx.locale import admonitionlabels
-from sphinx_design.dropdown import dropdown_main
 
 STYLES = SPHINX / "static/site.css"
 MARKS = ((nodes.strong, "**"), (nodes.emphasis, "*"))
@@ -42,7 +41,7 @@ class Markdown:
                 yield from self._block(node, level)
 
     def _block(self, node: nodes.Element, level: int) -> Iterator[Block]:
-        if node.get("nb_element") == "cell_code":
+        if compat.part_of_cell(node) == "cell_code":
             yield node
             yield from (self.inline(caption) for caption in node.findall(nodes.caption))
         elif isinstance(node, nodes.section):
@@ -61,7 +60,7 @@ class Markdown:
             yield f"$$\n{node.astext().strip()}\n$$"
         elif isinstance(node, nodes.Admonition):
             yield _quote(self._admonition(node, level))
-        elif isinstance(node, dropdown_main):
+        elif isinstance(node, compat.Dropdown):
             title, body = node.children
             inside = _text(self.blocks(body, level))
             yield f"<details><summary>{_as_html(title)}</summary>\n\n{inside}\n\n</details>"

@@ -21,16 +21,12 @@ from urllib.parse import urljoin, urlsplit
 
 import nbformat
 from docutils import nodes
-from haiku_site import SPHINX
-from haiku_site.content.course import course, parts
+from haiku_site import SPHINX, compat
+from haiku_site.content.course import after_whole_site, course, parts
 from haiku_site.content.folds import FOLDED
 from haiku_site.content.metadata import address
 from haiku_site.notebooks.markdown import Markdown, svg_address
 from haiku_site.translate.cells import skeleton
-from jupyter_cache import get_cache
-from myst_nb.core import render
-from myst_nb.core.read import create_nb_reader
-from myst_nb.core.utils import coalesce_streams
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -80,9 +76,9 @@ def make_notebook(document: nodes.document, executed: Any, language: str, docnam
             if block.startswith("##"):
                 end_prose()
             prose.append(block)
-        elif "check" not in _tags(block):
+        elif "check" not in compat.tags(block):
             end_prose()
-            cells.append(_code_cell(block, executed.cells[block["cell_index"]]))
+            cells.append(_code_cell(block, executed.cells[compat.number(block)]))
     end_prose()
     code = [cell for cell in cells if cell.cell_type == "code"]
     if any("image/svg+xml" in output.get("data", {}) for cell in code for output in cell.outputs):
@@ -98,18 +94,9 @@ def _address(target: str, language: str, docname: str) -> str | None:
     return urljoin(f"{site}{language}/{docname}.html", target) if site else None
 
 
-def _tags(cell: nodes.container) -> list[str]:
-    return list(cell["cell_metadata"].get("tags", []))
-
-
 def _code_cell(cell: nodes.container, executed: Any) -> Any:
-    [source] = [
-        block
-        for part in cell.findall(nodes.container)
-        if part.get("nb_element") == "cell_code_source"
-        for block in part.findall(nodes.literal_block)
-    ]
-    tags = _tags(cell)
+    [source] = compat.sources(cell)
+    tags = compat.tags(cell)
     metadata: dict[str, Any] = {"tags": tags} if tags else {}
     for tag in {*tags} & {*FOLDED}:
         metadata["jupyter"] = HIDDEN[FOLDED[tag][0]]
@@ -178,21 +165,12 @@ def _finished(cells: list[Any]) -> Any:
     return notebook
 
 
-def _executed(app: Sphinx, docname: str) -> Any:
-    """Read a page's notebook, with the outputs that MyST-NB has kept."""
-    path = str(app.env.doc2path(docname))
-    text = Path(path).read_text(encoding="utf-8")
-    reader = create_nb_reader(path, app.env.myst_config, app.env.mystnb_config, text)
-    cache = get_cache(app.config.nb_execution_cache_path)
-    return cache.merge_match_into_notebook(reader.read(text))[1]
-
-
 def _write_notebook(app: Sphinx, document: nodes.document, docname: str) -> None:
     """Write the notebook of a lesson beside its page, and link to it above the title."""
     if app.builder.name != "html" or docname not in course(Path(app.srcdir)):
         return
     language = str(app.config.language)
-    notebook = make_notebook(document, _executed(app, docname), language, docname)
+    notebook = make_notebook(document, compat.executed_notebook(app, docname), language, docname)
     _save(notebook, Path(app.outdir, FOLDER, f"{docname}.ipynb"))
     for eyebrow in document.findall(nodes.paragraph):
         if "eyebrow" in eyebrow["classes"]:
@@ -212,10 +190,8 @@ def _download(docname: str, file: str, text: str) -> nodes.raw:
     return nodes.raw("", f'<a href="{address}" download>{text}</a>', format="html")
 
 
-def _write_archives(app: Sphinx, error: Exception | None) -> None:
+def _write_archives(app: Sphinx) -> None:
     """Put the notebooks of each part into one file, and all of them, with their contents."""
-    if error or app.builder.name != "html":
-        return
     docs, folder = Path(app.srcdir), Path(app.outdir, FOLDER)
     lessons, language = course(docs), str(app.config.language)
     contents = [f"# {app.env.titles['index'].astext()}"]
@@ -307,9 +283,7 @@ def _without_words(output: Any) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive, and write the notebooks once the pages are resolved."""
-    # or MyST-NB, which joins the pieces on the pages, ends a line after each
-    render.coalesce_streams = lambda outputs: coalesce_streams(join_streams(outputs))
     app.add_directive("notebooks", Notebooks)
     app.connect("doctree-resolved", _write_notebook)
-    app.connect("build-finished", _write_archives)
+    after_whole_site(app, _write_archives)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from haiku_site import compat
 from haiku_site.translate.gate.catalog_files import read_catalog
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -144,12 +145,7 @@ class CellProse(nodes.Invisible, nodes.Element, addnodes.translatable):
 
 
 def _sources(document: nodes.document) -> list[nodes.literal_block]:
-    return [
-        block
-        for cell in document.findall(nodes.container)
-        if cell.get("nb_element") == "cell_code_source"
-        for block in cell.findall(nodes.literal_block)
-    ]
+    return [*compat.sources(document)]
 
 
 class ExtractCells(SphinxTransform):

@@ -7,6 +7,7 @@ work from a disk and under any sub-path.
 from typing import Any
 
 from docutils import nodes
+from haiku_site import compat
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
@@ -41,15 +42,9 @@ def _page_context(
     ]
 
 
-def _keep_anchors(app: Sphinx, document: nodes.document) -> None:
-    """Keep a page's headings, which MyST forgets when Sphinx translates an admonition's title."""
-    if anchors := getattr(document, "myst_slugs", None):
-        app.env.metadata[app.env.docname]["myst_slugs"] = anchors
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform, the context of the templates, and the switcher's script."""
-    app.connect("doctree-read", _keep_anchors)
+    app.connect("doctree-read", compat.keep_anchors)
     app.add_transform(KeepFormulas)
     app.connect("html-page-context", _page_context)
     app.add_js_file("languages.js", loading_method="defer")

@@ -20,6 +20,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
+from sphinx.util.docutils import docutils_namespace
 
 MYST_EXTENSIONS = {"dollarmath", "colon_fence", "deflist"}
 RST_ROLES = ("class", "func", "meth", "mod", "obj", "attr", "exc", "doc", "ref", "term")
@@ -146,7 +147,9 @@ def _myst() -> MarkdownIt:
 
 
 def _parse_rst(message: str) -> Iterator[tuple[str, str]]:
-    with _generic_roles():
+    with docutils_namespace():  # docutils knows Sphinx's roles, and forgets them again
+        for name in RST_ROLES:
+            roles.register_local_role(name, _role)
         document = docutils.core.publish_doctree(message, settings=_rst_settings().copy())
     for node in document.findall():
         match node:
@@ -187,19 +190,6 @@ def _prose(node: nodes.Text) -> str:
     return node.astext()
 
 
-class _generic_roles:  # noqa: N801
-    """Let docutils know Sphinx's roles, and forget them again."""
-
-    def __enter__(self) -> None:
-        self.before = dict(roles._roles)
-        for name in RST_ROLES:
-            roles._roles[name] = self.role
-
-    def __exit__(self, *error: object) -> None:
-        roles._roles.clear()
-        roles._roles.update(self.before)
-
-    @staticmethod
-    def role(name, rawtext, text, lineno, inliner, options=None, content=()):  # type: ignore[no-untyped-def]
-        """Make an inline node that remembers its role."""
-        return [nodes.inline(text, text, role=name)], []
+def _role(name, rawtext, text, lineno, inliner, options=None, content=()):  # type: ignore[no-untyped-def]
+    """Make an inline node that remembers its role."""
+    return [nodes.inline(text, text, role=name)], []
