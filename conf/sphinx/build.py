@@ -46,6 +46,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from haiku_state.errors.language import languages
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DOCS, BUILD, LOCALE = ROOT / "docs", ROOT / "build", ROOT / "docs/locale"
@@ -64,7 +66,9 @@ def main() -> int:
         "--lagging", action="store_true", help="build, and mark translations that lag behind"
     )
     parser.add_argument("pages", nargs="*", type=Path, help="build these alone, for their writer")
-    parser.add_argument("--language", choices=languages(), help="of the pages; English by default")
+    parser.add_argument(
+        "--language", choices=[*languages()], help="of the pages; English by default"
+    )
     options = parser.parse_args()
     if options.language and not options.pages:
         parser.error("--language needs the pages to build")
@@ -85,11 +89,6 @@ def main() -> int:
                 _invalidate_cache_unless("", "")
     log(f"{'failed' if failed else 'done'} after {time.perf_counter() - start:.1f} s")
     return failed
-
-
-def languages() -> list[str]:
-    """Return the languages of the site, English first."""
-    return ["en", *sorted(folder.name for folder in LOCALE.iterdir())]
 
 
 def _build_pages(pages: list[Path], language: str) -> int:
@@ -134,7 +133,8 @@ def _build(lagging: bool = False) -> int:
 
             def when_read() -> None:
                 read.append(_executions(cache))
-                others.extend([pool.submit(_gate, lagging), pool.submit(_translate)])
+                others.append(pool.submit(_gate, lagging))
+                others.extend(pool.submit(_translate, code) for code in translations())
 
             failed = _sphinx("html", "en", jobs=2, when_read=when_read)
             if not (failed or read):  # no page has changed, so none was read
@@ -143,12 +143,12 @@ def _build(lagging: bool = False) -> int:
     else:
         failed = _sphinx("html", "en")
         read.append(_executions(cache))
-        failed = failed or _gate(lagging) or _translate()
+        failed = failed or _gate(lagging) or max(map(_translate, translations()))
     if failed:
         return failed
     executed_again = _executions(cache) - read[0]
     if executed_again:
-        log(f"the second language executed {len(executed_again)} notebooks again")
+        log(f"the translations executed {len(executed_again)} notebooks again")
         return 1
     if failed := _assemble(lagging):
         return failed
@@ -287,8 +287,13 @@ def _extract() -> int:
     return _sphinx("gettext", "en")
 
 
-def _translate() -> int:
-    return _sphinx("html", "zh_CN", jobs=2)
+def translations() -> list[str]:
+    """Return all languages but English."""
+    return [code for code in languages() if code != "en"]
+
+
+def _translate(language: str) -> int:
+    return _sphinx("html", language, jobs=2)
 
 
 def _executions(cache: Path) -> set[tuple[int, str]]:

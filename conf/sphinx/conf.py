@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from haiku_site import ROOT
 from haiku_site.content.metadata import day_of
 from haiku_site.execute.cache import cache_path
+from haiku_site.translate.languages import site_of
 
 project = "haiku_state"
 author = "haiku_state"
@@ -131,10 +132,9 @@ def show_public_bases(app, name, obj, options, bases):
 def setup(app):
     """Show public bases, and translate the theme options that are shown to the reader."""
     app.connect("autodoc-process-bases", show_public_bases)
-    texts = {"en": "Search …", "zh_CN": "搜索……"}
     app.connect(
         "config-inited",
         lambda app, config: config.html_theme_options.update(
-            search_bar_text=texts[config.language]
+            search_bar_text=site_of(config.language)["search"]
         ),
     )

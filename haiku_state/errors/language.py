@@ -1,21 +1,69 @@
-"""The language of the texts that the package prints: English, or Simplified Chinese."""
+"""The language of the texts that the package prints: English, or one that has a catalog.
+
+What is particular to a language is one record beside its catalogs, ``locale/CODE/language.json``.
+The package, the site and its scripts ask it; none of them asks which language it is.
+"""
 
 import contextlib
 import contextvars
+import dataclasses
 import functools
 import gettext
+import json
 import locale
 import os
 import re
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 DOMAIN = "haiku_state"
 FOLDER = Path(__file__).parent.parent / "locale"
-
-
 _READING: contextvars.ContextVar[str] = contextvars.ContextVar("reading", default="")
+
+
+@dataclasses.dataclass(frozen=True)
+class Language:
+    """What is particular to a language.
+
+    Args:
+      code: the name of its folders, as gettext has it.
+      tag: what HTML and browsers call it (BCP 47).
+      starts: how the locale of a reader of it begins.
+      name: what it calls itself.
+      short: the same where there is little room.
+      colon: what stands between a word and its explanation.
+      jupyterlab: the package that translates JupyterLab.
+      site: what only the site needs; ``conf/sphinx`` says what each entry is for.
+    """
+
+    code: str
+    tag: str
+    starts: str
+    name: str
+    short: str
+    colon: str = ": "
+    jupyterlab: str = ""
+    site: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def languages() -> dict[str, Language]:
+    """Return the languages by their codes, English first.
+
+    Example:
+      >>> from haiku_state.errors.language import languages
+      >>> [language.name for language in languages().values()]
+      ['English', '简体中文']
+    """
+    return _records(FOLDER)
+
+
+@functools.cache
+def _records(folder: Path) -> dict[str, Language]:
+    files = sorted(folder.glob("*/language.json"), key=lambda file: file.parent.name != "en")
+    records = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    return {code: Language(code, **record) for code, record in records.items()}
 
 
 def deferred(text: str) -> str:
@@ -28,11 +76,11 @@ def translated(text: str, language: str | None = None) -> str:
 
     Args:
       text: the English, as it is written in the source.
-      language: ``"en"`` or ``"zh_CN"``; None leaves the choice to the environment.
+      language: a code of :func:`languages`; None leaves the choice to the environment.
 
     Returns:
-      The Chinese, if it is asked for. The environment asks for it if ``HAIKU_STATE_LANG`` begins
-      with ``zh``, or is not set and the locale does. Else the English.
+      The text in the language that ``HAIKU_STATE_LANG`` or else the locale asks for, or the
+      English where it is not translated.
 
     Example:
       >>> import os
@@ -52,7 +100,7 @@ def reading(language: str) -> Iterator[None]:
     """Let all texts be in one language, whatever the environment asks for.
 
     Args:
-      language: ``"en"`` or ``"zh_CN"``.
+      language: a code of :func:`languages`.
     """
     token = _READING.set(language)
     try:
@@ -62,16 +110,18 @@ def reading(language: str) -> Iterator[None]:
 
 
 def reader_language() -> str:
-    """Return ``"zh_CN"`` for a reader of Chinese, else ``"en"``."""
+    """Return the code of the language that the environment asks for, or else of English."""
     if language := _READING.get():
         return language
-    return "zh_CN" if _wanted().lower().startswith("zh") else "en"
+    wanted = _wanted().lower()
+    fitting = (code for code, each in languages().items() if wanted.startswith(each.starts))
+    return next(fitting, "en")
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Break a text into lines of so many columns: English between words, Chinese anywhere."""
+    """Break a text into lines of so many columns: between words, or anywhere in Han and kana."""
     # punctuation stays with what comes before it, so that it does not begin a line
-    pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
+    pieces = re.findall(r"[ぁ-ヿ一-鿿][^\w\s`]*|\s+|[^\sぁ-ヿ一-鿿]+", text)
     lines, line = [], indent
     for piece in pieces:
         if _columns(line + piece.rstrip()) > width and line.strip():
@@ -82,7 +132,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 
 def _columns(text: str) -> int:
-    """Return the width on a terminal, where a Chinese character takes two columns."""
+    """Return the width on a terminal, where a wide character takes two columns."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -99,4 +149,4 @@ def _wanted() -> str:
 
 @functools.cache
 def _catalog(language: str) -> gettext.NullTranslations:
-    return gettext.translation(DOMAIN, FOLDER, [language], fallback=language == "en")
+    return gettext.translation(DOMAIN, FOLDER, [language], fallback=True)

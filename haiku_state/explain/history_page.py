@@ -11,7 +11,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import reader_language, translated
+from haiku_state.errors.language import languages, reader_language, translated
+from haiku_state.explain.both import language_rules
 
 if TYPE_CHECKING:
     from haiku_state.explain.history import LeafSummary
@@ -83,7 +84,8 @@ def widget(records: "Records", keys: "Keys") -> str:
     style, script = (
         files.joinpath(f"history.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js")
     )
-    language = reader_language()[:2]
+    style += language_rules(".hs-history", "inline")
+    language = languages()[reader_language()].tag
     # JupyterLab would take the arrow keys for itself without the last attribute
     head = f'<div class="hs-history" data-language="{language}" data-lm-suppress-shortcuts="true">'
     if not records:
@@ -101,8 +103,8 @@ def widget(records: "Records", keys: "Keys") -> str:
 def _data(records: "Records", keys: "Keys") -> dict[str, Any]:
     return {
         "labels": {
-            short: {name: translated(text, language) for name, text in LABELS.items()}
-            for short, language in (("en", "en"), ("zh", "zh_CN"))
+            language.tag: {name: translated(text, code) for name, text in LABELS.items()}
+            for code, language in languages().items()
         },
         "count": len(records),
         "steps": _steps(records),
@@ -204,14 +206,11 @@ def _steps(records: "Records") -> list[str] | None:
 
 
 def _both(name: str, **values: Any) -> str:
-    """Write a label in both languages; the style sheet shows that of the page."""
-    english, chinese = (
-        html.escape(translated(LABELS[name], language).format(**values))
-        for language in ("en", "zh_CN")
-    )
-    return (
-        f'<span class="hs-history-en" lang="en">{english}</span>'
-        f'<span class="hs-history-zh" lang="zh-CN">{chinese}</span>'
+    """Write a label in each language; the style sheet shows that of the page."""
+    return "".join(
+        f'<span class="hs-said" lang="{language.tag}">'
+        f"{html.escape(translated(LABELS[name], code).format(**values))}</span>"
+        for code, language in languages().items()
     )
 
 

@@ -8,6 +8,7 @@ import unicodedata
 
 import nbformat
 import pytest
+from chinese import ZH
 
 from haiku_state.commands.main import main
 from haiku_state.errors import ExerciseError
@@ -112,14 +113,14 @@ def test_another_folder_and_the_folder_itself(run, tmp_path, monkeypatch):
 
 
 def test_the_language_is_remembered(run, tmp_path):
-    run("start", "counter", "--lang", "zh_CN")
+    run("start", "counter", "--lang", ZH)
     text = (tmp_path / DEFAULT / "counter.py").read_text(encoding="utf-8")
     assert any("一" <= letter <= "鿿" for letter in text)
     assert "提示" in run("hint")[1]
     assert "Hint" in run("hint", "--lang", "en")[1]
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_everything_fits_a_terminal_of_80_columns(run, language):
     for words in (["list"], ["start", "counter"], ["check"], ["hint"], ["progress"], ["reset"]):
         text = run(*words, "--lang", language)[1]
@@ -147,9 +148,9 @@ def test_a_missing_start_is_told_with_what_makes_up_for_it(run):
 
 
 def test_the_language_holds_before_a_folder_is_there(run, tmp_path):
-    assert "练习" in run("check", "--lang", "zh_CN")[1]
+    assert "练习" in run("check", "--lang", ZH)[1]
     (tmp_path / PROGRESS).write_text("{")
-    assert "不是" in run("check", "--lang", "zh_CN")[1]
+    assert "不是" in run("check", "--lang", ZH)[1]
 
 
 def test_start_takes_the_folder_as_the_other_commands_do(run, tmp_path):
@@ -187,7 +188,7 @@ def test_the_last_hint_leads_to_a_solution(run):
 
 
 def test_a_count_in_chinese_has_a_chinese_colon(run):
-    run("start", "counter", "--lang", "zh_CN")
+    run("start", "counter", "--lang", ZH)
     assert ": " not in run("progress")[1].replace("\n\n", "\n").partition("下一题")[0]
 
 
@@ -198,7 +199,7 @@ def test_start_goes_on_with_a_file(run, tmp_path):
     assert (tmp_path / DEFAULT / "counter.py").read_text() == "mine"
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_exported_notebooks_hold_every_exercise(run, tmp_path, language):
     assert run("export", "out", "--lang", language)[0] == 0
     texts = []
@@ -288,7 +289,7 @@ MORE_CELLS = (
 )
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     nbclient = pytest.importorskip("nbclient")
     run("export", "out", "--lang", language)
@@ -302,10 +303,10 @@ def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     printed = ["".join(output.get("text", "") for output in cell.get("outputs", ()))
                for cell in notebook.cells]  # fmt: skip
     passed, used, unknown, unfinished = printed[-4:]
-    assert passed.startswith({"en": "passed: ", "zh_CN": "通过："}[language])
+    assert passed.startswith({"en": "passed: ", ZH: "通过："}[language])
     assert used == "(2, 3)\n"
-    assert unknown.splitlines()[0].endswith({"en": "conter.", "zh_CN": "练习。"}[language])
-    place = {"en": "%%exercise counter, line 3:", "zh_CN": "%%exercise counter，第 3 行："}
+    assert unknown.splitlines()[0].endswith({"en": "conter.", ZH: "练习。"}[language])
+    place = {"en": "%%exercise counter, line 3:", ZH: "%%exercise counter，第 3 行："}
     assert place[language] in unfinished
 
 

@@ -8,9 +8,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from chinese import ZH
 
 from haiku_state.commands.lab import command
 from haiku_state.commands.main import main
+from haiku_state.errors.language import languages
 
 FILES = ("index.ipynb", "pure/thinking.ipynb", "state/counter.ipynb", "state/pytrees.ipynb")
 
@@ -18,7 +20,7 @@ FILES = ("index.ipynb", "pure/thinking.ipynb", "state/counter.ipynb", "state/pyt
 @pytest.fixture
 def lab(tmp_path, monkeypatch, capsys):
     """Runs the command in an empty folder; gives its code, its text, and JupyterLab's options."""
-    for language in ("en", "zh_CN"):
+    for language in ("en", ZH):
         root = f"haiku_lessons_{language}"
         (tmp_path / "package").mkdir(exist_ok=True)
         with zipfile.ZipFile(tmp_path / f"package/{root}.zip", "w") as archive:
@@ -96,21 +98,21 @@ def test_one_part_in_another_folder(lab, tmp_path):
 @pytest.mark.parametrize("has_pack", [True, False])
 def test_chinese(lab, monkeypatch, has_pack):
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: has_pack or None)
-    code, text, (_words, chosen, language) = lab("--lang", "zh_CN")
-    assert (code, language) == (0, "zh_CN")
-    assert "haiku_lessons_zh_CN 里新增的笔记本：4 个。" in text
+    code, text, (_words, chosen, language) = lab("--lang", ZH)
+    assert (code, language) == (0, ZH)
+    assert f"haiku_lessons_{ZH} 里新增的笔记本：4 个。" in text
     assert len(chosen) == has_pack
     assert all(
-        each == {"@jupyterlab/translation-extension:plugin": {"locale": "zh_CN"}} for each in chosen
+        each == {"@jupyterlab/translation-extension:plugin": {"locale": ZH}} for each in chosen
     )
-    assert (f"python -m pip install {command.PACK}" in text) is not has_pack
+    assert (f"python -m pip install {languages()[ZH].jupyterlab}" in text) is not has_pack
 
 
 def test_a_download_is_used_in_its_language(lab, tmp_path):
     file = tmp_path / "mine.zip"
-    (tmp_path / "package/haiku_lessons_zh_CN.zip").rename(file)
+    (tmp_path / f"package/haiku_lessons_{ZH}.zip").rename(file)
     code, text, (_words, _chosen, language) = lab("--from", file)
-    assert (code, language) == (0, "zh_CN")
+    assert (code, language) == (0, ZH)
     assert "4" in text
 
 

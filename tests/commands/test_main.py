@@ -7,6 +7,7 @@ from unittest import mock
 import numpy as np
 import oracles
 import pytest
+from chinese import ZH
 from matplotlib.image import imread
 from sklearn.linear_model import LinearRegression
 from user import free_port
@@ -38,7 +39,7 @@ def width(line):
 @pytest.mark.parametrize("words", [[], ["train"], ["explain"], ["doctor"]])
 def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
     english = helped(words, "en", monkeypatch, capsys)
-    chinese = helped(words, "zh_CN", monkeypatch, capsys)
+    chinese = helped(words, ZH, monkeypatch, capsys)
     assert english[0].startswith("usage: haiku_state ")
     assert chinese[0].startswith("用法: haiku_state ")
     assert max(map(width, english + chinese)) <= 80
@@ -47,7 +48,7 @@ def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
 
 
 def test_the_help_names_the_defaults(monkeypatch, capsys):
-    for language, default in (("en", "(default: 32)"), ("zh_CN", "（默认 32）")):
+    for language, default in (("en", "(default: 32)"), (ZH, "（默认 32）")):
         [line] = [x for x in helped(["train"], language, monkeypatch, capsys) if " B " in x[9:25]]
         assert line.endswith(default)
 

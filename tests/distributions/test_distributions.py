@@ -11,6 +11,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
+from chinese import ZH
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +22,7 @@ OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx",
 IN_SDIST = {
     "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
     "CHANGELOG.md", "tests/conftest.py", "docs/index.md", "conf/constraints/jax-0.10.txt",
-    "docs/locale/zh_CN/LC_MESSAGES/index.po",
+    f"docs/locale/{ZH}/LC_MESSAGES/index.po",
 }  # fmt: skip
 
 
@@ -46,7 +47,7 @@ def test_the_wheel_holds_the_whole_package_and_nothing_else(built):
     }
     found = contents(built("whl"))
     assert {name: found[name] for name in found if ".dist-info/" not in name} == expected
-    catalog = "locale/zh_CN/LC_MESSAGES/haiku_state.mo"
+    catalog = f"locale/{ZH}/LC_MESSAGES/haiku_state.mo"
     for name in ("py.typed", "commands/doctor/sets.json", catalog):
         assert f"haiku_state/{name}" in expected
 

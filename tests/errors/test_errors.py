@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jax
 import pytest
+from chinese import ZH
 from haiku_site.content.error_cases import OTHERS, PROBLEMS
 
 from haiku_state import errors
@@ -22,7 +23,7 @@ CLASSES = {
 } - {errors.HaikuStateError}
 LINES = {
     "en": r"  wrong: (.+)\n  right: (.+)\n  why:   (.+)\n  more:  en/(.+)\.html",
-    "zh_CN": r"  错误写法：(.+)\n  正确写法：(.+)\n  原因：(.+)\n  详见：zh_CN/(.+)\.html",
+    ZH: rf"  错误写法：(.+)\n  正确写法：(.+)\n  原因：(.+)\n  详见：{ZH}/(.+)\.html",
 }
 
 
@@ -77,7 +78,7 @@ def test_an_error_survives_pickling_whatever_was_passed(raised):
 def test_the_address_to_read_more_at_is_whole_where_the_site_is_published(monkeypatch):
     monkeypatch.setattr(base, "SITE", "https://example.org/haiku-state/")
     monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
-    address = "https://example.org/haiku-state/zh_CN/haiku/pure_pair.html"
+    address = f"https://example.org/haiku-state/{ZH}/haiku/pure_pair.html"
     assert str(errors.MissingKeyError()).endswith(f"详见：{address}")
 
 

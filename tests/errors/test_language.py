@@ -9,6 +9,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
+from chinese import ZH
 from haiku_site.translate.exercise_texts import METHODS
 from haiku_site.translate.gate.catalogs import check_catalog, read_glossary
 
@@ -17,7 +18,7 @@ from haiku_state.errors import MissingKeyError
 from haiku_state.errors.language import FOLDER, translated
 
 PACKAGE = Path(haiku_state.__file__).parent
-PO = FOLDER / "zh_CN/LC_MESSAGES/haiku_state.po"
+PO = FOLDER / f"{ZH}/LC_MESSAGES/haiku_state.po"
 GLOSSARY = Path(__file__).parents[2] / "docs/glossary.csv"
 VARIABLES = ("HAIKU_STATE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 ENGLISH = "a pure function draws from the key that it is given, and from nothing else"
@@ -36,18 +37,18 @@ def entries(catalog):
 CHOICES = [
     ({}, "en"),
     ({"HAIKU_STATE_LANG": "zh"}, "zh"),
-    ({"HAIKU_STATE_LANG": "zh_CN"}, "zh"),
+    ({"HAIKU_STATE_LANG": ZH}, "zh"),
     ({"HAIKU_STATE_LANG": "zh-CN.UTF-8"}, "zh"),
     ({"HAIKU_STATE_LANG": "ZH_hans"}, "zh"),
     ({"HAIKU_STATE_LANG": "klingon"}, "en"),
-    ({"HAIKU_STATE_LANG": "en", "LANG": "zh_CN.UTF-8"}, "en"),
-    ({"HAIKU_STATE_LANG": "", "LANG": "zh_CN.UTF-8"}, "zh"),
-    ({"LANG": "zh_CN.UTF-8"}, "zh"),
+    ({"HAIKU_STATE_LANG": "en", "LANG": f"{ZH}.UTF-8"}, "en"),
+    ({"HAIKU_STATE_LANG": "", "LANG": f"{ZH}.UTF-8"}, "zh"),
+    ({"LANG": f"{ZH}.UTF-8"}, "zh"),
     ({"LANG": "C.UTF-8"}, "en"),
-    ({"LC_ALL": "zh_CN.UTF-8", "LANG": "en_US.UTF-8"}, "zh"),
-    ({"LC_ALL": "en_US.UTF-8", "LC_MESSAGES": "zh_CN.UTF-8"}, "en"),
-    ({"LC_MESSAGES": "zh_CN.UTF-8", "LANG": "en_US.UTF-8"}, "zh"),
-    ({"LANGUAGE": "zh_CN:en", "LC_ALL": "en_US.UTF-8"}, "zh"),
+    ({"LC_ALL": f"{ZH}.UTF-8", "LANG": "en_US.UTF-8"}, "zh"),
+    ({"LC_ALL": "en_US.UTF-8", "LC_MESSAGES": f"{ZH}.UTF-8"}, "en"),
+    ({"LC_MESSAGES": f"{ZH}.UTF-8", "LANG": "en_US.UTF-8"}, "zh"),
+    ({"LANGUAGE": f"{ZH}:en", "LC_ALL": "en_US.UTF-8"}, "zh"),
 ]
 
 
@@ -61,7 +62,7 @@ def test_the_environment_chooses_the_language(environment, language, monkeypatch
     assert translated(ENGLISH) == {"en": ENGLISH, "zh": CHINESE}[language]
 
 
-@pytest.mark.parametrize(("name", "expected"), [("zh_CN", CHINESE), ("en_US", ENGLISH)])
+@pytest.mark.parametrize(("name", "expected"), [(ZH, CHINESE), ("en_US", ENGLISH)])
 def test_without_variables_the_locale_chooses(name, expected, monkeypatch):
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
@@ -80,13 +81,13 @@ def test_a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
 
 
 def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
-    monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
+    monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     assert str(MissingKeyError()) == (
         "要生成随机数，但 rng 是 None。\n"
         "  错误写法：apply(params, state, None, inputs)\n"
         "  正确写法：apply(params, state, rng, inputs)\n"
         f"  原因：{CHINESE}\n"
-        "  详见：zh_CN/haiku/pure_pair.html"
+        f"  详见：{ZH}/haiku/pure_pair.html"
     )
 
 
@@ -101,7 +102,7 @@ def test_the_compiled_catalog_is_that_of_the_text():
 
 
 def test_every_translation_passes_the_gate_of_the_site():
-    assert check_catalog(PO, False, read_glossary(GLOSSARY)) == []
+    assert check_catalog(PO, False, read_glossary(GLOSSARY, ZH), ZH) == []
 
 
 def placeholders(text):
@@ -129,6 +130,6 @@ def test_a_sentence_has_one_translation_in_the_package_and_on_the_site():
 def test_the_gate_sees_an_untranslated_text(tmp_path):
     file = tmp_path / "haiku_state.po"
     file.write_text(PO.read_text(encoding="utf-8").replace(CHINESE, ""), encoding="utf-8")
-    [problem] = check_catalog(file, False, read_glossary(GLOSSARY))
+    [problem] = check_catalog(file, False, read_glossary(GLOSSARY, ZH), ZH)
     assert (problem.what, problem.message) == ("not translated", ENGLISH)
     assert isinstance(read(PO), Catalog)

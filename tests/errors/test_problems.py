@@ -5,6 +5,7 @@ import re
 import haiku as hk
 import jax
 import pytest
+from chinese import ZH
 from haiku_site.content.error_cases import (
     FOUR,
     PROBLEMS,
@@ -58,7 +59,7 @@ def test_in_chinese_the_code_stays_and_no_english_prose_is_left(problem, monkeyp
     assert what[1:] == problem.what.splitlines()[1:]  # the leaves by their paths
     assert (wrong, right) == (f"  错误写法：{problem.wrong}", f"  正确写法：{problem.right}")
     assert why.startswith("  原因：")
-    assert more == f"  详见：zh_CN/{problem.more}.html"
+    assert more == f"  详见：{ZH}/{problem.more}.html"
     for prose in (what[0], why):
         assert re.search(r"[\u4e00-\u9fff]{2}", prose), prose
         assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", prose), prose

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from chinese import ZH
 
 from haiku_state.errors import ExerciseError
 from haiku_state.exercises import names, stub
@@ -44,13 +45,13 @@ def test_a_reset_without_a_file_starts(folder):
 
 
 def test_the_record_is_read_again(folder):
-    folder.start("counter", "zh_CN")
+    folder.start("counter", ZH)
     folder.note_check("counter", passed=False)
     folder.note_hint("counter")
     folder.note_check("counter", passed=True)
     again = Folder(folder.path)
     assert again.passed("counter")
-    assert (again.current, again.language, again.hints("counter")) == ("counter", "zh_CN", 1)
+    assert (again.current, again.language, again.hints("counter")) == ("counter", ZH, 1)
     assert json.loads((folder.path / PROGRESS).read_text())["exercises"]["counter"]["checks"] == 2
 
 

@@ -6,6 +6,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
+from chinese import ZH
 
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import reading, translated
@@ -66,7 +67,7 @@ def test_a_comment_is_one_text_for_the_catalog():
 def test_both_languages_have_the_same_code(name):
     for make in (stub, solution):
         english = make(name)
-        with reading("zh_CN"):
+        with reading(ZH):
             chinese = make(name)
         assert code(english) == code(chinese)
         ast.parse(english)
@@ -82,7 +83,7 @@ def test_every_text_of_an_exercise_is_in_the_catalog(name):
     texts = [exercise.title, exercise.statement, *exercise.hints]
     texts += [check.title for check in exercise.checks] + [idea.text for idea in ideas]
     texts += [text for _line, text in comments(tasks.source_of(name))]
-    missing = [text for text in texts if translated(text, "zh_CN") == text]
+    missing = [text for text in texts if translated(text, ZH) == text]
     assert missing == []
 
 

@@ -15,9 +15,13 @@ sys.path.append(str(Path(__file__).parents[1]))
 
 from user import User
 
+from haiku_state.errors.language import languages
+
 DOCS = Path(__file__).parents[2] / "docs/exercises"
-LANGUAGES = ("en", "zh_CN")
-EDITED = {"en": "(you change the file in your editor)", "zh_CN": "（在编辑器里修改文件）"}
+LANGUAGES = tuple(languages())
+EDITED = dict(
+    zip(LANGUAGES, ("(you change the file in your editor)", "（在编辑器里修改文件）"), strict=True)
+)
 FIRST = names()[0]
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from chinese import ZH
 from module_table import CASES
 
 import haiku_state as hs
@@ -551,7 +552,7 @@ def test_the_columns_of_the_text_are_aligned(monkeypatch):
 
 def test_the_text_is_chinese_for_a_reader_of_chinese(monkeypatch):
     flow = record_flow(drops, STATE)
-    monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
+    monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     assert "已读取，已写入，在这里丢失" in str(flow)
     assert "dropped" in flow.text("en")
 
@@ -594,7 +595,7 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("lang", ["en", "zh_CN"])
+@pytest.mark.parametrize("lang", ["en", ZH])
 @pytest.mark.parametrize("name", PICTURES)
 def test_nothing_overlaps_and_nothing_leaves_the_picture(name, lang):
     pytest.importorskip("igraph")
@@ -647,7 +648,7 @@ def test_the_picture_has_classes_and_a_story_and_no_colours():
     assert svg.get("aria-label") == (
         "drops. Params: 0. Leaves of state: 1. counter: count (read, written, dropped here)."
     )
-    assert "在这里丢失" in drawn(record_flow(drops, STATE), lang="zh_CN").get("aria-label")
+    assert "在这里丢失" in drawn(record_flow(drops, STATE), lang=ZH).get("aria-label")
 
 
 def test_a_deep_net_is_folded_to_what_is_readable():
@@ -669,7 +670,7 @@ def test_a_name_is_escaped():
 def test_a_file_and_a_notebook_have_a_style_of_their_own(tmp_path):
     pytest.importorskip("igraph")
     flow = record_flow(drops, STATE)
-    flow.save(tmp_path / "flow.svg", "zh_CN")
+    flow.save(tmp_path / "flow.svg", ZH)
     text = (tmp_path / "flow.svg").read_text(encoding="utf-8")
     assert ElementTree.fromstring(text).get("viewBox")
     html = flow._repr_html_()

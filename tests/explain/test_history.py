@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from chinese import ZH
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import haiku_state as hs
@@ -296,8 +297,8 @@ def test_the_tree_knows_the_kinds_and_the_steps():
         "step": "other", "metrics": "other",
     }  # fmt: skip
     assert found["steps"] == ["0", "1", "2", "3", "4", "5"]
-    assert set(found["labels"]["en"]) == set(found["labels"]["zh"])
-    assert found["labels"]["zh"]["play"] == "播放"
+    assert set(found["labels"]["en"]) == set(found["labels"]["zh-CN"])
+    assert found["labels"]["zh-CN"]["play"] == "播放"
 
 
 def test_a_hostile_name_stays_a_name():
@@ -400,7 +401,7 @@ def test_it_plays_only_when_asked_and_pauses(open_page, tmp_path):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize(("lang", "play"), [("en", "Play"), ("zh-CN", "播放"), ("zh_CN", "播放")])
+@pytest.mark.parametrize(("lang", "play"), [("en", "Play"), ("zh-CN", "播放"), (ZH, "播放")])
 def test_several_on_a_page_of_either_language_and_theme(open_page, width, lang, play):
     widgets = trained()._repr_html_() + awkward()._repr_html_() + History()._repr_html_()
     page = open_page(f'<!doctype html><html lang="{lang}" data-theme="dark">{widgets}', width)

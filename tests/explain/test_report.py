@@ -8,6 +8,7 @@ import sys
 import unicodedata
 
 import pytest
+from chinese import ZH
 
 from haiku_state.explain import report as module
 from haiku_state.explain.report import EFFECTS, KINDS, Finding, Report
@@ -78,7 +79,7 @@ def test_the_text_says_what_and_where_and_what_to_write_instead(report):
 
 
 def test_the_text_is_chinese_for_a_reader_of_chinese(report, monkeypatch):
-    monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
+    monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     text = str(report)
     assert "修改外部状态：counter.n" in text
     assert "counter.n += 1" in text
@@ -102,7 +103,7 @@ def test_an_error_is_told(file):
     assert Report("f", error=KeyError()).text().count("KeyError") == 1
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_every_kind_and_form_has_a_text(language, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
     text = str(Report("f", EVERY))
@@ -176,7 +177,7 @@ class Tags(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize(("language", "lang"), [("en", "en"), ("zh_CN", "zh-CN")])
+@pytest.mark.parametrize(("language", "lang"), [("en", "en"), (ZH, "zh-CN")])
 def test_the_html_is_well_formed_and_keeps_to_itself(report, language, lang, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
     text = report._repr_html_()
@@ -207,7 +208,7 @@ def test_nothing_of_the_users_is_read_as_html(tmp_path):
 
 def test_the_json_is_stable_and_english(report, monkeypatch):
     text = report.to_json()
-    monkeypatch.setenv("HAIKU_STATE_LANG", "zh_CN")
+    monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     assert report.to_json() == text
     content = json.loads(text)
     assert list(content) == sorted(content)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from axe import NOT_LAID_OUT, NOT_LOADED
+from chinese import ZH
 from chromium import missing, watched
 from weight import visit
 
@@ -90,7 +91,7 @@ def test_there_are_pages(browser):
     assert PAGES
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_from_disk(kept_page, language, name):
     page = kept_page
@@ -131,7 +132,7 @@ def test_the_switcher_stays_at_the_place(open_page, width):
     link = page.locator("a.language-switcher:visible").first
     assert link.inner_text().strip() == ("中文" if width == 360 else "简体中文")
     link.click()
-    page.wait_for_url(url("zh_CN") + "#the-general-strategy")
+    page.wait_for_url(url(ZH) + "#the-general-strategy")
     page.locator("a.language-switcher:visible").first.click()
     page.wait_for_url(url("en") + "#the-general-strategy")
 
@@ -139,7 +140,7 @@ def test_the_switcher_stays_at_the_place(open_page, width):
 def test_the_switcher_keeps_the_search(open_page):
     page = open_page(url("en", "search.html") + "?q=pmap_update")
     page.locator("a.language-switcher:visible").first.click()
-    page.wait_for_url(url("zh_CN", "search.html") + "?q=pmap_update")
+    page.wait_for_url(url(ZH, "search.html") + "?q=pmap_update")
 
 
 def type_query(page, query):
@@ -163,9 +164,9 @@ def type_query(page, query):
             "the predicate matches no leaf",
             "api/errors.html?*#haiku_state.errors.NothingFrozenError",
         ),
-        ("zh_CN", "批量归一化", "haiku/batch_norm.html?*"),
-        ("zh_CN", "凍結參數", "reference/bug_gallery.html?*#bug-frozen-with-momentum"),
-        ("zh_CN", "jit 缓存", "update/jitted_update.html?*"),
+        (ZH, "批量归一化", "haiku/batch_norm.html?*"),
+        (ZH, "凍結參數", "reference/bug_gallery.html?*#bug-frozen-with-momentum"),
+        (ZH, "jit 缓存", "update/jitted_update.html?*"),
     ],
 )
 def test_search_as_you_type(open_page, language, query, hit):
@@ -200,10 +201,10 @@ def test_search_by_keyboard_alone(open_page):
 
 
 def test_the_search_page_answers_its_address(open_page, server):
-    page = open_page(f"{server}/zh_CN/search.html?q=纯函数")
+    page = open_page(f"{server}/{ZH}/search.html?q=纯函数")
     page.wait_for_selector("#hs-found [role=option]")
     page.locator("#hs-found [role=option]").first.click()
-    page.wait_for_url(f"{server}/zh_CN/*/*.html?highlight=*")
+    page.wait_for_url(f"{server}/{ZH}/*/*.html?highlight=*")
 
 
 def test_what_nothing_is_found_for(open_page):
@@ -223,16 +224,14 @@ def test_the_search_page_without_scripts_leads_to_the_lists(open_page):
     assert not page.locator(".hs-search").is_visible()
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_the_search_finds_what_was_held_back(open_page, language):
     page = open_page(url(language, "search.html"))
     result = measure(page, language, held_back=True)
     assert (result["P@1"] >= 0.85, result["P@3"] >= 0.95, result["empty"]) == (True, True, 0)
 
 
-@pytest.mark.parametrize(
-    ("locale", "language"), [("zh-CN", "zh_CN"), ("en-GB", "en"), ("fr-FR", "en")]
-)
+@pytest.mark.parametrize(("locale", "language"), [("zh-CN", ZH), ("en-GB", "en"), ("fr-FR", "en")])
 def test_the_root_follows_the_browser(open_page, locale, language):
     page = open_page((SITE / "index.html").as_uri(), locale=locale)
     page.wait_for_url(url(language, "index.html"))
@@ -241,15 +240,15 @@ def test_the_root_follows_the_browser(open_page, locale, language):
 def test_the_root_remembers_the_language(open_page, server):
     page = open_page(f"{server}/en/index.html", locale="en-GB")
     page.locator("a.language-switcher:visible").first.click()
-    page.wait_for_url(f"{server}/zh_CN/index.html")
+    page.wait_for_url(f"{server}/{ZH}/index.html")
     page.goto(f"{server}/index.html")
-    page.wait_for_url(f"{server}/zh_CN/index.html")
+    page.wait_for_url(f"{server}/{ZH}/index.html")
 
 
 @pytest.mark.parametrize(
     ("lost", "heading", "found"),
     [
-        ("zh_CN/state/pytreees.html", "这个地址没有页面", "zh_CN/search.html?q=pytreees"),
+        (f"{ZH}/state/pytreees.html", "这个地址没有页面", f"{ZH}/search.html?q=pytreees"),
         ("en/old/the-pair", "There is no page at this address", "en/search.html?q=the+pair"),
     ],
 )
@@ -272,9 +271,9 @@ def test_the_root_without_scripts_gives_a_choice(open_page):
 def test_under_a_sub_path(open_page, server):
     page = open_page(f"{server}/en/{LESSON}")
     page.locator("a.language-switcher:visible").first.click()
-    page.wait_for_url(f"{server}/zh_CN/{LESSON}")
+    page.wait_for_url(f"{server}/{ZH}/{LESSON}")
     page.locator(".bd-article a.reference.internal[href*=pure_pair]").first.click()
-    page.wait_for_url(f"{server}/zh_CN/haiku/pure_pair.html*")
+    page.wait_for_url(f"{server}/{ZH}/haiku/pure_pair.html*")
     assert page.complaints == []
     assert [r for r in page.requests if not r.startswith((server, "data:"))] == []
 
@@ -285,7 +284,7 @@ def beside(page):
 
 
 @pytest.mark.parametrize(
-    ("language", "other", "said"), [("zh_CN", "en", "PyTrees"), ("en", "zh-CN", "PyTree")]
+    ("language", "other", "said"), [(ZH, "en", "PyTrees"), ("en", "zh-CN", "PyTree")]
 )
 def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, other, said):
     page = open_page(url(language, "state/pytrees.html"), 360)
@@ -306,7 +305,7 @@ def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, oth
 
 
 def test_both_languages_beside_each_other_are_remembered(open_page, server):
-    page = open_page(f"{server}/zh_CN/{LESSON}")
+    page = open_page(f"{server}/{ZH}/{LESSON}")
     page.wait_for_selector(NOT_LAID_OUT, state="detached")
     before = page.locator("article").inner_html()
     page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView({behavior: 'instant'})")
@@ -319,9 +318,9 @@ def test_both_languages_beside_each_other_are_remembered(open_page, server):
     assert abs(chinese.bounding_box()["y"] - english.bounding_box()["y"]) < 8
     assert english.bounding_box()["x"] > chinese.bounding_box()["x"] + 300
     assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-    page.goto(f"{server}/zh_CN/haiku/batch_norm.html")
+    page.goto(f"{server}/{ZH}/haiku/batch_norm.html")
     page.locator(".hs-pair .katex").first.wait_for()  # formulas too
-    page.goto(f"{server}/zh_CN/{LESSON}")
+    page.goto(f"{server}/{ZH}/{LESSON}")
     page.locator(".hs-pair").first.wait_for()
     page.wait_for_selector(NOT_LAID_OUT, state="detached")
     beside(page).select_option("none")
@@ -341,12 +340,12 @@ def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, serve
     assert box.is_checked()
     sidebar = page.locator(".bd-sidebar-primary .hs-contents details[open]")
     assert "(already read)" in sidebar.locator(".hs-read a").inner_text()
-    go(page, f"{server}/zh_CN/index.html")
+    go(page, f"{server}/{ZH}/index.html")
     assert "hs-read" in page.locator(STATION.format(LESSON)).get_attribute("class")
     assert page.locator(".hs-map .hs-read").count() == 1
     first = page.locator(".hs-map li li").first
     assert first.get_attribute("class") == "hs-next"  # the first that was not read
-    go(page, f"{server}/zh_CN/{LESSON}")
+    go(page, f"{server}/{ZH}/{LESSON}")
     page.get_by_role("checkbox").uncheck()
     go(page, f"{server}/en/index.html")
     assert page.locator(".hs-map .hs-read").count() == 0
@@ -357,7 +356,7 @@ def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, serve
     ("language", "begin", "go_on"),
     [
         ("en", "Start with lesson 1", "Continue with lesson 2"),
-        ("zh_CN", "从第 1 课开始", "继续第 2 课"),
+        (ZH, "从第 1 课开始", "继续第 2 课"),
     ],
 )
 def test_home_leads_to_the_next_lesson(open_page, server, language, begin, go_on):
@@ -381,7 +380,7 @@ def test_who_goes_on_from_the_end_has_read_the_lesson(open_page, server):
     assert page.get_by_role("checkbox", name="I have read this lesson").is_checked()
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_without_scripts_the_sidebar_is_a_list(open_page, server, language):
     page = open_page(f"{server}/{language}/{LESSON}", java_script_enabled=False)
     contents = page.locator(".bd-sidebar-primary .hs-contents")
@@ -417,7 +416,7 @@ def shown(page):
     return drawing.locator("*").evaluate_all("all => all.map(e => getComputedStyle(e).opacity)")
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 @pytest.mark.parametrize("width", [1280, 1024, 960])
 def test_the_header_keeps_to_one_line(open_page, server, language, width):
     page = open_page(f"{server}/{language}/{LESSON}", width)
@@ -445,7 +444,7 @@ def test_answers_and_checks_are_folded_and_open_without_scripts(open_page, fold,
     assert folded.locator(content).first.is_visible()
 
 
-@pytest.mark.parametrize(("language", "shown"), [("en", "is impure"), ("zh_CN", "是非纯的")])
+@pytest.mark.parametrize(("language", "shown"), [("en", "is impure"), (ZH, "是非纯的")])
 def test_what_the_package_draws_belongs_to_the_page(open_page, language, shown):
     page = open_page(url(language, "haiku/see_inside.html"), color_scheme="dark")
     slabs = ".cell_output .text_html:has(.hs-flow, .hs-report, .hs-history)"
@@ -507,7 +506,7 @@ STARTS_A_LINE = """() => [...document.querySelectorAll('.hs-no-break')].filter(s
 
 @pytest.mark.parametrize("page", [LESSON, "haiku/batch_norm.html", "api/recipes.html"])
 def test_no_chinese_mark_starts_a_line(open_page, page):
-    opened = open_page(url("zh_CN", page), 360)
+    opened = open_page(url(ZH, page), 360)
     assert opened.locator(".hs-no-break").count() > 5
     for width in range(320, 480, 8):
         opened.set_viewport_size({"width": width, "height": 800})
@@ -530,7 +529,7 @@ def test_the_policy_lets_nothing_else_run(open_page, server, served):
     assert len(page.complaints) == 2
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_a_reader_loads_little(browser, language):
     kib = {
         step: sum(files.values()) / 1024
@@ -585,7 +584,7 @@ def test_paper_is_light_and_whole(open_page):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-@pytest.mark.parametrize(("language", "other"), [("en", "副作用"), ("zh_CN", "side effect")])
+@pytest.mark.parametrize(("language", "other"), [("en", "副作用"), (ZH, "side effect")])
 def test_a_term_shows_its_meaning_on_hover_focus_and_tap(open_page, language, other):
     page = open_page(url(language), has_touch=True)
     term, tip = page.locator("a.hs-term[href$='#term-side-effect']"), page.locator("#hs-tip")
@@ -632,7 +631,7 @@ def test_a_meaning_stays_on_a_phone(open_page):
     ("language", "printed"),
     [
         ("en", "random numbers are drawn, but rng is None."),
-        ("zh_CN", "要生成随机数，但 rng 是 None。"),
+        (ZH, "要生成随机数，但 rng 是 None。"),
     ],
 )
 @pytest.mark.parametrize("width", [360, 1280])
@@ -684,7 +683,7 @@ def test_a_printed_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
 
 
 def test_a_table_of_five_columns_stays_legible_on_a_phone(open_page):
-    page = open_page(url("zh_CN", "beyond/five_ways.html"), 360)
+    page = open_page(url(ZH, "beyond/five_ways.html"), 360)
     cells = page.locator(".pst-scrollable-table-container td")
     widths = cells.evaluate_all("cells => cells.map(cell => cell.clientWidth)")
     assert min(widths) >= 80

@@ -2,10 +2,11 @@
 
 import build
 import pytest
+from chinese import ZH
 from haiku_site import SPHINX, progress
 
 PAGE = "docs/state/pytrees.md"
-CATALOG = "docs/locale/zh_CN/LC_MESSAGES/state/pytrees.po"
+CATALOG = f"docs/locale/{ZH}/LC_MESSAGES/state/pytrees.po"
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_a_page_that_was_added_or_removed_does_not(tree):
     assert build._build_fingerprint() != before
 
 
-EXECUTED = f"executed/{build.cache_path(build.BUILD / 'executed').name}/a.ipynb"
+EXECUTED = "executed/{cache}/a.ipynb"
 ALL = {EXECUTED, "sphinx/doctrees/en/a.doctree", "sphinx/en/html/a.html"}
 
 
@@ -72,15 +73,17 @@ ALL = {EXECUTED, "sphinx/doctrees/en/a.doctree", "sphinx/en/html/a.html"}
 )
 def test_what_an_edit_of_the_pipeline_keeps(tree, edited, kept):
     build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
-    for name in ALL:
-        (tree / "build" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / "build" / name).touch()
+    cache = build.cache_path(tree / "build/executed").name
+    files = {name: tree / "build" / name.format(cache=cache) for name in ALL}
+    for file in files.values():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
     if edited == "failed":
         build._invalidate_cache_unless("", "")
     elif edited:
         (tree / "conf" / edited).write_text("b = 2")
     build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
-    assert {name for name in ALL if (tree / "build" / name).exists()} == kept
+    assert {name for name, file in files.items() if file.exists()} == kept
 
 
 def test_what_is_being_done_is_shown_on_a_terminal_only(monkeypatch, capsys):

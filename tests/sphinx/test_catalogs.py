@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from chinese import ZH
 from haiku_site.translate.gate.catalogs import (
     check_catalog,
     check_catalogs,
@@ -12,7 +13,7 @@ from haiku_site.translate.gate.catalogs import (
 )
 
 ROOT = Path(__file__).parents[2]
-TERMS = read_glossary(ROOT / "docs/glossary.csv")
+TERMS = read_glossary(ROOT / "docs/glossary.csv", ZH)
 
 MYST = {
     "Call `apply` with `params`, see $x^2$.": "调用 `apply`，传入 `params`，参见 $x^2$。",
@@ -49,7 +50,7 @@ MESSAGE = 'msgid "The output is:"\nmsgstr "输出为："\n'
 # name, English, the bad Chinese, what the gate shall say
 DEFECTS = [
     ("not translated", "The output is:", "", "not translated"),
-    ("copied", "The **state** is *not* a parameter.", "The **state** is *not* a parameter.", "not in Chinese"),
+    ("copied", "The **state** is *not* a parameter.", "The **state** is *not* a parameter.", "not in the letters of the language"),
     ("code dropped", "Call `apply` with `params`, see $x^2$.", "调用 `apply`，参见 $x^2$。", "missing: code `params`"),
     ("code translated", "Call `apply` with `params`, see $x^2$.", "用 `参数` 调用 `apply`，参见 $x^2$。", "missing: code `params`"),
     ("code added", "The output is:", "`输出` 为：", "not in the original: code"),
@@ -173,7 +174,7 @@ def quote(text: str) -> str:
 @pytest.mark.parametrize(("sound", "is_rst"), [(MYST, False), (RST, True)], ids=["myst", "rst"])
 def test_sound_translations_pass(tmp_path, sound, is_rst):
     write(tmp_path / "page.po", sound)
-    assert check_catalog(tmp_path / "page.po", is_rst, TERMS) == []
+    assert check_catalog(tmp_path / "page.po", is_rst, TERMS, ZH) == []
 
 
 @pytest.mark.parametrize(
@@ -185,7 +186,7 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
     assert english in sound
     file = tmp_path / "page.po"
     where = write(file, sound | {english: bad})
-    problems = check_catalog(file, is_rst, TERMS)
+    problems = check_catalog(file, is_rst, TERMS, ZH)
     assert {(p.file, p.line, p.message) for p in problems} == {(file, where[english], english)}
     assert any(says in p.what for p in problems), [p.what for p in problems]
     assert str(problems[0]).startswith(f"{file}:{where[english]}: ")
@@ -193,7 +194,7 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
 
 def test_fuzzy(tmp_path):
     write(tmp_path / "page.po", {"The output is:": "输出为："}, flags="#, fuzzy")
-    (problem,) = check_catalog(tmp_path / "page.po", False, TERMS)
+    (problem,) = check_catalog(tmp_path / "page.po", False, TERMS, ZH)
     assert problem.what == "fuzzy: the English has changed"
 
 
@@ -201,7 +202,7 @@ def test_obsolete(tmp_path):
     file = tmp_path / "page.po"
     write(file, {"The output is:": "输出为："})
     file.write_text(file.read_text() + '\n#~ msgid "Gone"\n#~ msgstr "没了"\n')
-    (problem,) = check_catalog(file, False, TERMS)
+    (problem,) = check_catalog(file, False, TERMS, ZH)
     assert problem.what.startswith("obsolete")
     assert problem.message == "Gone"
 
@@ -210,14 +211,14 @@ def test_obsolete(tmp_path):
     ("old", "new", "line", "says"), [pytest.param(*d[1:], id=d[0]) for d in UNREADABLE]
 )
 def test_what_is_no_catalog_is_named_by_file_and_line(tmp_path, old, new, line, says):
-    catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/page.po"
+    catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/page.po"
     catalog.parent.mkdir(parents=True)
     header = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
     old, new = (text if isinstance(text, bytes) else (text or "").encode() for text in (old, new))
     message = MESSAGE.encode()
     whole = header + message.replace(old, new) if old else new + header + message
     catalog.write_bytes(whole)
-    problem = check_catalog(catalog, False, TERMS)[0]
+    problem = check_catalog(catalog, False, TERMS, ZH)[0]
     assert (problem.file, problem.line) == (catalog, line)
     assert says in problem.what
     # neither of the other readers dies of it
@@ -230,9 +231,9 @@ def test_a_look_at_another_order(tmp_path):
     file = tmp_path / "page.po"
     english, mark = "First `init`, then `apply`.", "# order: read"
     write(file, {english: "`apply` 在 `init` 之后。"}, flags=mark)
-    assert check_catalog(file, False, TERMS) == []
+    assert check_catalog(file, False, TERMS, ZH) == []
     write(file, {english: "先 `init`，后 `apply`。"}, flags=mark)
-    (problem,) = check_catalog(file, False, TERMS)
+    (problem,) = check_catalog(file, False, TERMS, ZH)
     assert problem.what == "the mark `order: read` is not needed"
 
 
@@ -240,15 +241,15 @@ def test_an_exemption_from_the_glossary(tmp_path):
     file = tmp_path / "page.po"
     exemption = "# glossary: gradient is a colour gradient"
     write(file, {"Is the gradient right?": "渐变对吗？"}, flags=exemption)
-    assert check_catalog(file, False, TERMS) == []
+    assert check_catalog(file, False, TERMS, ZH) == []
     write(file, {"Is the gradient right?": "梯度对吗？"}, flags=exemption)
-    (problem,) = check_catalog(file, False, TERMS)
+    (problem,) = check_catalog(file, False, TERMS, ZH)
     assert problem.what == "the exemption of 'gradient' is not needed"
 
 
 def test_the_longest_term_is_matched_first(tmp_path):
     write(tmp_path / "page.po", {"A batch normalization.": "批归一化。"})
-    assert check_catalog(tmp_path / "page.po", False, TERMS) == []
+    assert check_catalog(tmp_path / "page.po", False, TERMS, ZH) == []
 
 
 @pytest.mark.parametrize(
@@ -261,7 +262,7 @@ def test_the_longest_term_is_matched_first(tmp_path):
 )
 def test_a_catalog_that_is_not_current(tmp_path, extracted, says):
     locale, templates = tmp_path / "locale", tmp_path / "templates"
-    messages = locale / "zh_CN/LC_MESSAGES"
+    messages = locale / f"{ZH}/LC_MESSAGES"
     messages.mkdir(parents=True)
     templates.mkdir()
     write(messages / "page.po", {"Kept": "保留"})
@@ -274,7 +275,7 @@ def test_a_catalog_that_is_not_current(tmp_path, extracted, says):
 
 def test_a_removed_message_in_a_page_that_stays(tmp_path):
     locale, templates = tmp_path / "locale", tmp_path / "templates"
-    messages = locale / "zh_CN/LC_MESSAGES"
+    messages = locale / f"{ZH}/LC_MESSAGES"
     messages.mkdir(parents=True)
     templates.mkdir()
     write(messages / "page.po", {"Kept": "保留", "Gone": "没了"})

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 
 import pytest
+from chinese import ZH
 from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.translate.cells import (
@@ -101,11 +102,11 @@ msgstr "统计\\n调用次数。"
 @pytest.fixture
 def page(tmp_path):
     """A page with one cell, and its catalog."""
-    catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/page.po"
+    catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/page.po"
     catalog.parent.mkdir(parents=True)
     catalog.write_text(CATALOG, encoding="utf-8")
     document = new_document("page.md")
-    config = SimpleNamespace(locale_dirs=["locale"], language="zh_CN")
+    config = SimpleNamespace(locale_dirs=["locale"], language=ZH)
     document.settings.env = SimpleNamespace(srcdir=str(tmp_path), config=config, docname="page")
     block = nodes.literal_block(CODE, CODE)
     block.source, block.line = "page.md", 12

@@ -1,6 +1,7 @@
 """The checks of the built site, each shown a site with one defect."""
 
 import pytest
+from chinese import ZH
 from haiku_site.finish.check_site import Page, check_site, check_styles
 
 PARAGRAPH = '<p>{title} <img src="plot.png" alt="x" /><em>{of}</em> of <code>x</code></p>'
@@ -35,7 +36,7 @@ CHINESE = {
 
 @pytest.fixture
 def site(tmp_path):
-    for folder, texts in {"en": ENGLISH, "zh_CN": CHINESE}.items():
+    for folder, texts in {"en": ENGLISH, ZH: CHINESE}.items():
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "page.html").write_text(PAGE.format(**texts), encoding="utf-8")
         (tmp_path / folder / "plot.png").write_bytes(b"")
@@ -44,8 +45,8 @@ def site(tmp_path):
     for name, text in ENGLISH.items():
         if name != "lang":
             lines += ["", f'msgid "{text}"', f'msgstr "{CHINESE[name]}"']
-    (tmp_path / "locale/zh_CN/LC_MESSAGES").mkdir(parents=True)
-    (tmp_path / "locale/zh_CN/LC_MESSAGES/page.po").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / f"locale/{ZH}/LC_MESSAGES").mkdir(parents=True)
+    (tmp_path / f"locale/{ZH}/LC_MESSAGES/page.po").write_text("\n".join(lines), encoding="utf-8")
     return tmp_path
 
 
@@ -82,10 +83,10 @@ def test_each_piece_of_prose_is_read(site):
         ('href="#title"', 'href="gone.html"', "dead link: gone.html"),
         (PARAGRAPH.format(**CHINESE), PARAGRAPH.format(**ENGLISH), "'Title many words of'"),
         ("很多字", "many words", "page.po:7: not shown on"),
-        ("一项", "An item", "English on the Chinese page: 'An item'"),
-        ("通过", "passed", "English on the Chinese page: 'passed'"),
-        ('alt="标题">', 'alt="A title">', "English on the Chinese page: 'A title'"),
-        ("<summary><span>标题", "<summary><span>Title", "English on the Chinese page: 'Title'"),
+        ("一项", "An item", "English on the translated page: 'An item'"),
+        ("通过", "passed", "English on the translated page: 'passed'"),
+        ('alt="标题">', 'alt="A title">', "English on the translated page: 'A title'"),
+        ("<summary><span>标题", "<summary><span>Title", "English on the translated page: 'Title'"),
         ("第一个", "the first", "page.po:16: not shown on"),
         ("<li>一项</li>", "<li>一项</li><li>二</li>", "pieces of prose, and"),
         ("</code></p>", "</code>", "</article> ends <p>"),
@@ -93,7 +94,7 @@ def test_each_piece_of_prose_is_read(site):
     ],
 )
 def test_a_defect_of_a_page_is_named(site, old, new, says):
-    page = site / "zh_CN/page.html"
+    page = site / f"{ZH}/page.html"
     assert old in page.read_text(encoding="utf-8")
     page.write_text(page.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
     problems = check(site)
@@ -103,7 +104,7 @@ def test_a_defect_of_a_page_is_named(site, old, new, says):
 def test_a_message_that_is_shown_sometimes_may_be_absent(site):
     [catalog] = site.rglob("page.po")
     lines = catalog.read_text(encoding="utf-8").splitlines(keepends=True)
-    page = site / "zh_CN/page.html"
+    page = site / f"{ZH}/page.html"
     page.write_text(page.read_text(encoding="utf-8").replace("第一个", "the first"), "utf-8")
     assert len(check(site)) == 1
     catalog.write_text("".join([*lines[:15], "# shown: sometimes\n", *lines[15:]]), "utf-8")
@@ -111,7 +112,7 @@ def test_a_message_that_is_shown_sometimes_may_be_absent(site):
 
 
 def test_a_version_and_a_hash_are_not_english(site):
-    page = site / "zh_CN/page.html"
+    page = site / f"{ZH}/page.html"
     text = page.read_text(encoding="utf-8").replace("通过", "0.1.0 · 864343b0fa3e755c")
     page.write_text(text, encoding="utf-8")
     assert not any("English" in str(problem) for problem in check(site))
@@ -129,7 +130,7 @@ def test_a_text_in_english_on_all_pages_says_so(site, says_so, problems):
 
 def test_a_page_in_one_language_only(site):
     (site / "en/page.html").rename(site / "en/renamed.html")
-    assert "page.html: in one language only" in check(site)
+    assert f"{ZH}/page.html: in one language only" in check(site)
 
 
 def test_a_style_that_loads_from_outside(site):

@@ -1,6 +1,7 @@
 """What holds across the catalogs, against injected defects in a course of two lessons."""
 
 import pytest
+from chinese import ZH
 from haiku_site.translate.gate.catalogs import check_catalogs
 
 GLOSSARY = """english,chinese,note,meaning,gloss,match
@@ -46,7 +47,7 @@ def docs(tmp_path):
         lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
         for english, chinese in messages.items():
             lines += ["", f'msgid "{english}"', f'msgstr "{chinese}"']
-        file = tmp_path / f"locale/zh_CN/LC_MESSAGES/{page}.po"
+        file = tmp_path / f"locale/{ZH}/LC_MESSAGES/{page}.po"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("\n".join(lines), encoding="utf-8")
     return tmp_path
@@ -77,7 +78,7 @@ def test_a_consistent_course_passes(docs):
     ],
 )
 def test_a_defect_is_named_by_file_and_line(docs, file, old, new, line, says):
-    catalog = docs / f"locale/zh_CN/LC_MESSAGES/{file}.po"
+    catalog = docs / f"locale/{ZH}/LC_MESSAGES/{file}.po"
     text = catalog.read_text(encoding="utf-8")
     assert old in text
     catalog.write_text(text.replace(old, new), encoding="utf-8")

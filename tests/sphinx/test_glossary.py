@@ -5,6 +5,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from chinese import ZH
 from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.content.course import course
@@ -39,13 +40,13 @@ def table(tmp_path):
     ],
 )
 def test_terms_are_found_as_whole_words_in_their_meaning(table, text, found):
-    in_text = {term.line: words for term, words in terms_in(text, read_glossary(table))}
+    in_text = {term.line: words for term, words in terms_in(text, read_glossary(table, ZH))}
     assert in_text == found
 
 
 def test_a_term_knows_its_words(table):
-    terms = {term.line: term for term in read_glossary(table)}
-    assert (terms[3].chinese, terms[3].gloss) == (("缓冲区捐赠", "捐赠"), "donate")
+    terms = {term.line: term for term in read_glossary(table, ZH)}
+    assert (terms[3].words, terms[3].gloss) == (("缓冲区捐赠", "捐赠"), "donate")
     assert (terms[4].never, terms[2].never) == ("携带值", None)
 
 
@@ -75,7 +76,7 @@ def test_the_english_page_follows_the_alphabet(table, monkeypatch):
 
 
 def test_the_chinese_page_follows_the_sound(table, monkeypatch):
-    assert names_on_the_page(table, monkeypatch, "zh_CN") == [
+    assert names_on_the_page(table, monkeypatch, ZH) == [
         "carry",
         "缓冲区捐赠 / 捐赠 huǎn chōng qū juān zèng · buffer donation · donate",
         "树 shù · tree",
@@ -101,7 +102,7 @@ def test_the_syllables_agree_with_an_encoding_that_is_sorted_by_sound():
     for row in ROWS:
         for letter, syllable in zip(row["chinese"], row["pinyin"].split(), strict=False):
             if letter not in POLYPHONIC and letter.encode("gb2312") < b"\xd8\xa1":
-                [(sound, _tone, _letter)] = order("zh_CN")({"chinese": letter, "pinyin": syllable})
+                [(sound, _tone, _letter)] = order(ZH)({"chinese": letter, "pinyin": syllable})
                 sounds[letter.encode("gb2312")] = sound
     in_order = [sounds[code] for code in sorted(sounds)]
     assert len(in_order) > 100
@@ -116,27 +117,29 @@ def test_a_term_is_used_where_it_is_taught(row):
     page = row["taught"].partition("#")[0]
     assert page in course(DOCS)
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    patterns = [term.english for term in read_glossary(DOCS / "glossary.csv") if term.row == row]
+    patterns = [
+        term.english for term in read_glossary(DOCS / "glossary.csv", ZH) if term.row == row
+    ]
     used = any(pattern.search(text) for pattern in patterns)
     assert used == (row["english"] not in IN_OTHER_WORDS)
 
 
-def found(text, table, chinese):
+def found(text, table, is_english):
     english = "the trees, a tree structure and the carry"
-    terms = [term for term, _ in terms_in(english, read_glossary(table))]
-    return sorted(text[start:stop] for start, stop, _ in uses(text, terms, chinese))
+    terms = [term for term, _ in terms_in(english, read_glossary(table, ZH))]
+    return sorted(text[start:stop] for start, stop, _ in uses(text, terms, is_english))
 
 
 def test_terms_are_marked_without_their_article_and_the_longest_first(table):
     text = "the trees, a tree structure and the carry"
-    assert found(text, table, False) == ["carry", "tree structure", "trees"]
-    assert found("树与树结构，叶节点", table, True) == ["树", "树结构"]  # of the terms in English
+    assert found(text, table, True) == ["carry", "tree structure", "trees"]
+    assert found("树与树结构，叶节点", table, False) == ["树", "树结构"]  # of the terms in English
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeypatch):
     (tmp_path / "glossary.csv").write_text(TABLE, encoding="utf-8")
-    catalog = tmp_path / "locale/zh_CN/LC_MESSAGES/reference/glossary.po"
+    catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/reference/glossary.po"
     catalog.parent.mkdir(parents=True)
     catalog.write_text('msgid "Containers of `x`."\nmsgstr "`x` 的容器。"\n', encoding="utf-8")
     monkeypatch.setattr("haiku_site.content.glossary.course", lambda docs: {"a/page": None})
@@ -157,5 +160,5 @@ def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeyp
     assert use["href"] == "../reference/glossary#term-tree"
     assert (use.astext(), use["other"], use["meaning"]) == {
         "en": ("tree", "树", "Containers of `x`."),
-        "zh_CN": ("树", "tree", "`x` 的容器。"),
+        ZH: ("树", "tree", "`x` 的容器。"),
     }[language]

@@ -3,6 +3,7 @@
 from xml.etree import ElementTree
 
 import pytest
+from chinese import ZH
 from docutils import nodes
 from docutils.core import publish_doctree
 from haiku_site.content import metadata
@@ -48,7 +49,7 @@ def test_a_description_is_never_too_long_and_says_nothing_of_its_own(text):
 
 @pytest.fixture
 def site(tmp_path):
-    for language in ("en", "zh_CN"):
+    for language in ("en", ZH):
         for page in ("index", "a/page", "search", "genindex", "_static/piece"):
             file = tmp_path / language / f"{page}.html"
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -64,16 +65,14 @@ def test_a_site_with_an_address_lists_its_pages(site, monkeypatch):
     name = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
     listed = ElementTree.parse(site / "sitemap.xml").getroot()
     assert [url.findtext(f"{name}loc") for url in listed] == [
-        f"{SITE}{language}/{page}.html"
-        for page in ("a/page", "index")
-        for language in ("en", "zh_CN")
+        f"{SITE}{language}/{page}.html" for page in ("a/page", "index") for language in ("en", ZH)
     ]
     links = [
         [link.get("href") for link in url if link.get("hreflang") == "zh-CN"] for url in listed
     ]
-    assert links[0] == links[1] == [f"{SITE}zh_CN/a/page.html"]
-    assert f'href="{SITE}zh_CN/index.html"' in (site / "404.html").read_text()
-    assert (site / "llms.txt").read_text() == "# en\n\n# zh_CN\n"
+    assert links[0] == links[1] == [f"{SITE}{ZH}/a/page.html"]
+    assert f'href="{SITE}{ZH}/index.html"' in (site / "404.html").read_text()
+    assert (site / "llms.txt").read_text() == f"# en\n\n# {ZH}\n"
 
 
 def test_a_site_without_an_address_lists_none(site, monkeypatch):

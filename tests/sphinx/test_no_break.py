@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from chinese import ZH
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 CONF = f"""
@@ -22,7 +23,7 @@ PAGE = r"""页
 """
 
 
-@pytest.mark.parametrize(("language", "kept"), [("zh_CN", ["，", "。）", "，"]), ("en", [])])
+@pytest.mark.parametrize(("language", "kept"), [(ZH, ["，", "。）", "，"]), ("en", [])])
 def test_the_marks_behind_code_and_formulas_are_kept(tmp_path, language, kept, user):
     (tmp_path / "conf.py").write_text(CONF)
     (tmp_path / "index.rst").write_text(PAGE, encoding="utf-8")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from chinese import ZH
 from haiku_site.notebooks.write import check_notebooks, join_streams
 from lessons.compare import differences
 from lessons.executed import shown
@@ -118,12 +119,12 @@ def site(tmp_path_factory):
     lines = ['msgid ""', 'msgstr "Content-Type: text/plain; charset=utf-8\\n"']
     for english, chinese in CHINESE.items():
         lines += ["", f'msgid "{english}"', f'msgstr "{chinese}"']
-    pages["locale/zh_CN/LC_MESSAGES/state/one.po"] = "\n".join(lines)
+    pages[f"locale/{ZH}/LC_MESSAGES/state/one.po"] = "\n".join(lines)
     for name, text in pages.items():
         file = root / "docs" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    for language in ("en", "zh_CN"):
+    for language in ("en", ZH):
         command = ["-m", "sphinx", "-Wq", "-D", f"language={language}"]
         command += ["-d", root / f"doctrees/{language}", root / "docs", root / "site" / language]
         done = User(root).python(*command)
@@ -135,7 +136,7 @@ def site(tmp_path_factory):
 def notebooks(site):
     return {
         language: nbformat.read(site / language / "notebooks/state/one.ipynb", as_version=4)
-        for language in ("en", "zh_CN")
+        for language in ("en", ZH)
     }
 
 
@@ -167,16 +168,16 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
 
 
 def test_a_notebook_is_in_the_language_of_its_page(notebooks):
-    first, second, third = prose(notebooks["zh_CN"])
+    first, second, third = prose(notebooks[ZH])
     assert "# 第*一*课\n\n> **开始之前**\n>\n> 看“这一部分”、[JAX](https://docs.jax.dev)" in first
     assert second == "有 $x_1$ 和 `a_b`：\n\n$$\nx^2\n$$"
     assert "## 下一节\n\n![一个圆。]" in third
-    [source] = [cell.source for cell in code(notebooks["zh_CN"]) if "double(x)" in cell.source]
+    [source] = [cell.source for cell in code(notebooks[ZH]) if "double(x)" in cell.source]
     assert '"""两倍。"""' in source
     assert "# 没有状态" in source
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_it_has_the_page_s_outputs_and_not_its_checks(notebooks, language):
     settings, printed, drawn = code(notebooks[language])
     assert settings.metadata.tags == ["figures"]
@@ -185,7 +186,7 @@ def test_it_has_the_page_s_outputs_and_not_its_checks(notebooks, language):
     assert set(drawn.outputs[0].data) == {"text/plain", "text/html", "image/svg+xml"}
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_it_runs_on_its_own_and_shows_the_same(notebooks, language, tmp_path):
     book = notebooks[language]
     before = {"jax": "0.10", "lessons": {"one": {"cells": shown(book), "failure": None}}}
@@ -197,7 +198,7 @@ def test_it_runs_on_its_own_and_shows_the_same(notebooks, language, tmp_path):
 
 
 def test_numbers_without_a_word_are_found(site, notebooks):
-    files = [site / language / "notebooks/state/one.ipynb" for language in ("en", "zh_CN")]
+    files = [site / language / "notebooks/state/one.ipynb" for language in ("en", ZH)]
     before = [file.read_text(encoding="utf-8") for file in files]
     for output, count in (("0.44 2.6e-01", 1), ("w 3", 0), ("1 2 3", 0), ("1 2 4", 1)):
         for file, text in zip(files, before, strict=True):
@@ -210,7 +211,7 @@ def test_numbers_without_a_word_are_found(site, notebooks):
 
 def test_the_languages_are_compared(site, notebooks):
     assert check_notebooks(site) == []
-    file = site / "zh_CN/notebooks/state/one.ipynb"
+    file = site / f"{ZH}/notebooks/state/one.ipynb"
     text = file.read_text(encoding="utf-8")
     for old, new in (("2 * x", "3 * x"), ("42", "43"), ("$x_1$", "")):
         file.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -218,7 +219,7 @@ def test_the_languages_are_compared(site, notebooks):
     file.write_text(text, encoding="utf-8")
 
 
-@pytest.mark.parametrize("language", ["en", "zh_CN"])
+@pytest.mark.parametrize("language", ["en", ZH])
 def test_the_archives_unpack_into_one_folder(site, language):
     folder = site / language / "notebooks"
     root = f"haiku_lessons_{language}"
@@ -234,9 +235,9 @@ def test_the_archives_unpack_into_one_folder(site, language):
 def test_the_pages_link_to_their_notebooks(site):
     lesson = (site / "en/state/one.html").read_text(encoding="utf-8")
     assert '<a href="../notebooks/state/one.ipynb" download>' in lesson
-    part = (site / "zh_CN/state/index.html").read_text(encoding="utf-8")
-    assert '<a href="../notebooks/haiku_lessons_zh_CN_state.zip" download>' in part
-    assert "lab --part state --lang zh_CN" in re.sub("<[^>]*>", "", part)
+    part = (site / f"{ZH}/state/index.html").read_text(encoding="utf-8")
+    assert f'<a href="../notebooks/haiku_lessons_{ZH}_state.zip" download>' in part
+    assert f"lab --part state --lang {ZH}" in re.sub("<[^>]*>", "", part)
 
 
 def test_what_is_printed_in_pieces_is_one_line():

@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from chinese import ZH
 from haiku_site.finish.parallel import pair
 
 PAGE = """<html><nav><p>Not of the article</p></nav><article class="bd-article">
@@ -18,7 +19,7 @@ CHINESE = {"lesson": "课", "title": "标题", "text": "文字", "word": "词", 
 def paired(folder, name="a/page.html", **chinese):
     pages = {
         folder / "en" / name: PAGE.format(**ENGLISH),
-        folder / "zh_CN" / name: PAGE.format(**CHINESE | chinese),
+        folder / ZH / name: PAGE.format(**CHINESE | chinese),
     }
     for page in pages:
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -26,7 +27,8 @@ def paired(folder, name="a/page.html", **chinese):
 
 
 def said(folder, language):
-    script = (folder / language / "a/page.other.js").read_text(encoding="utf-8")
+    other = ZH if language == "en" else "en"
+    script = (folder / language / f"a/page.{other}.js").read_text(encoding="utf-8")
     return json.loads(re.fullmatch(r"haikuStateOther\((.*)\);\n", script)[1])
 
 
@@ -38,7 +40,7 @@ def test_what_differs_is_numbered_and_said_in_the_other_language(tmp_path):
     assert re.findall(r'data-pair="(\d)"', english) == ["1", "2"]  # not 42, nor the lesson's number
     # an id may stand on a page only once, and the mark of a heading leads to it
     assert said(tmp_path, "en") == {"1": "标题", "2": "文字 <code>f</code> <span>词</span>"}
-    assert said(tmp_path, "zh_CN")["1"] == "Title"
+    assert said(tmp_path, ZH)["1"] == "Title"
     assert english.startswith("<html><nav><p>Not of the article</p>")
     assert english.endswith("</article></html>")
 
@@ -49,7 +51,7 @@ def test_what_lags_has_the_english_below_it(tmp_path):
     assert '<p lang="en">Text of <code>f</code> <span>words</span></p>' in below
     assert "译文还没有跟上" in below
     assert "译文" not in english
-    assert [*said(tmp_path, "zh_CN")] == ["1"]
+    assert [*said(tmp_path, ZH)] == ["1"]
 
 
 def test_what_is_not_translated_says_so(tmp_path):
@@ -62,7 +64,7 @@ def test_what_is_not_translated_says_so(tmp_path):
 @pytest.mark.parametrize("text", ["文字</p><p>又一段", "文字 <code>g</code>"])
 def test_paragraphs_that_do_not_correspond_are_refused(tmp_path, text):
     problems, english, _ = paired(tmp_path, text=text)
-    assert problems == ["a/page.html: the paragraphs of the two languages do not correspond"]
+    assert problems == [f"{ZH}/a/page.html: its paragraphs do not correspond to the English"]
     assert "data-pair" not in english
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
+from chinese import ZH
 from haiku_site.finish.check_site import Page
 from haiku_site.translate.lagging import progress
 from user import User
@@ -118,7 +119,7 @@ def build(root: Path, builder: str, language: str) -> Path:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
     root = tmp_path_factory.mktemp("project")
-    messages = root / "docs/locale/zh_CN/LC_MESSAGES"
+    messages = root / f"docs/locale/{ZH}/LC_MESSAGES"
     messages.mkdir(parents=True)
     (root / "docs/conf.py").write_text(CONF.replace("{cache}", str(root / "cache")))
     catalogs = {"index": CHINESE, "other": OTHER_CHINESE, "sphinx": SPHINX_CHINESE}
@@ -147,7 +148,7 @@ def test_the_catalog_has_the_prose_of_cells_and_no_formulas(project, english):
 
 def test_chinese_is_built_from_the_outputs_of_english(project, english):
     before = sorted(file.stat().st_mtime_ns for file in (project / "cache").rglob("*.ipynb"))
-    chinese = Page(build(project, "html", "zh_CN") / "index.html")
+    chinese = Page(build(project, "html", ZH) / "index.html")
     after = sorted(file.stat().st_mtime_ns for file in (project / "cache").rglob("*.ipynb"))
     assert before == after != []
     assert [output.strip() for output in english.outputs] == ["42"]
@@ -164,7 +165,7 @@ def test_chinese_is_built_from_the_outputs_of_english(project, english):
 
 def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
     fold = re.compile(r'<details class="fold">.*?</details>', re.DOTALL)
-    chinese = Page(build(project, "html", "zh_CN") / "index.html")
+    chinese = Page(build(project, "html", ZH) / "index.html")
     for page, text in ((english, "Show the checks of these numbers"), (chinese, "展开检查")):
         [folded] = fold.findall(page.file.read_text(encoding="utf-8"))
         assert text in folded
@@ -172,7 +173,7 @@ def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
 
 
 def test_a_translation_that_lags_is_marked(project, english):
-    page = (build(project, "html", "zh_CN") / "lagging.html").read_text(encoding="utf-8")
+    page = (build(project, "html", ZH) / "lagging.html").read_text(encoding="utf-8")
     assert "<p>原样。</p>" in page
     assert '<p class="hs-lags">更正之前。</p>' in page
     assert '<p class="hs-not-translated">Quite new.</p>' in page
@@ -180,6 +181,6 @@ def test_a_translation_that_lags_is_marked(project, english):
 
 
 def test_the_messages_of_a_page_are_counted(project):
-    messages = project / "docs/locale/zh_CN/LC_MESSAGES"
+    messages = project / f"docs/locale/{ZH}/LC_MESSAGES"
     assert progress(messages / "lagging.po") == (5, 2, 2)
     assert progress(messages / "index.po") == (3, 3, 0)

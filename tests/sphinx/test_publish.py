@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pydata_sphinx_theme
 import pytest
+from chinese import ZH
 from haiku_site.finish.publish import LOAD_SCRIPTS, PLAIN, TAB_STOPS, publish
 from pygments.styles import get_style_by_name
 from pygments.token import STANDARD_TYPES, Text
@@ -45,7 +46,7 @@ a:not(.unused,.gone).both{top:3}@font-face{src:url("../dot.png")}.bs-composed{to
 
 @pytest.fixture
 def site(tmp_path):
-    for language in ("en", "zh_CN"):
+    for language in ("en", ZH):
         files = {
             "index.html": PAGE.format(up=""),
             "a/page.html": PAGE.format(up="../"),
@@ -80,7 +81,7 @@ def files(site):
 
 
 def test_what_the_pages_of_both_languages_load_is_there_once(site):
-    page = (site / "zh_CN/a/page.html").read_text()
+    page = (site / f"{ZH}/a/page.html").read_text()
     assert 'src="../_static/own.js?v=1"' in page
     assert 'src="../../_static/both.js"' in page
     name = sheet(site).name
@@ -93,7 +94,7 @@ def test_what_the_pages_of_both_languages_load_is_there_once(site):
         *(f"_static/{name}" for name in ("both.js", "dot.png", sheet(site).name)),
         *(
             f"{language}/{name}"
-            for language in ("en", "zh_CN")
+            for language in ("en", ZH)
             for name in ("index.html", "a/page.html", *LEFT)
         ),
     }
@@ -120,7 +121,7 @@ def test_all_style_sheets_are_one_in_their_order(site):
 
 
 def test_sheets_in_another_order_are_refused(tmp_path):
-    for language, names in (("en", "ab"), ("zh_CN", "ba")):
+    for language, names in (("en", "ab"), (ZH, "ba")):
         links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in names)
         page = f'<html><head><meta charset="utf-8">{links}</head></html>'
         (tmp_path / language / "_static").mkdir(parents=True)
@@ -180,7 +181,7 @@ LOADER = LOAD_SCRIPTS.removeprefix("<script>").removesuffix("</script>\n")
 SCRIPTS = " ".join(sorted([quoted("theme()"), quoted(LOADER)]))
 
 
-@pytest.mark.parametrize("name", ["en/index.html", "zh_CN/a/page.html", "index.html"])
+@pytest.mark.parametrize("name", ["en/index.html", f"{ZH}/a/page.html", "index.html"])
 def test_each_page_allows_its_own_scripts_and_styles_alone(site, name):
     meta = r'<meta charset="utf-8" />\n<meta http-equiv="Content-Security-Policy" content="(.*)">'
     [policy] = re.findall(meta, (site / name).read_text())

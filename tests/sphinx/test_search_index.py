@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from chinese import ZH
 from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.finish import search_index
@@ -62,7 +63,7 @@ def docs(tmp_path):
     terms = "english,chinese\nleaf,叶节点 / 叶子\ntrace / tracing,追踪\n"
     (tmp_path / "glossary.csv").write_text(terms)
     (tmp_path / "synonyms.csv").write_text("leaf,树叶\nGPU,显卡\n")
-    (tmp_path / "search_words.csv").write_text("place,en,zh_CN\npage#top,no leaf,没有叶子\n")
+    (tmp_path / "search_words.csv").write_text(f"place,en,{ZH}\npage#top,no leaf,没有叶子\n")
     return tmp_path
 
 
@@ -78,7 +79,7 @@ def test_the_index_is_a_script(docs):
     script = search_index.write_index({"page": places(), "empty": []}, docs)
     index = json.loads(script.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
     assert index["pages"] == [["page", [["top", "Page", "", "", "", "no leaf"]]]]
-    chinese = search_index.write_index({"page": places()}, docs, "zh_CN")
+    chinese = search_index.write_index({"page": places()}, docs, ZH)
     assert '"no leaf; 没有叶子"' in chinese
     assert index["simplified"]["節"] == "节"
     assert "檢" not in index["simplified"]  # no page has 检

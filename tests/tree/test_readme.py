@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from chinese import ZH
 from user import free_port
 
 import haiku_state as hs
@@ -45,7 +46,7 @@ def test_both_languages_have_the_same_shape():
     assert links[0] ^ links[1] == {"README.md", "README.zh-CN.md"}
 
 
-@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh_CN"])
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", ZH])
 def test_links_lead_somewhere(text):
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / link).exists(), link
@@ -64,7 +65,7 @@ def test_the_error_is_printed_as_shown(text, language, user):
     assert run(user, "-c", example, language=language) == shown
 
 
-@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", "zh_CN"])
+@pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", ZH])
 def test_the_impure_function_is_explained(text, user):
     *_, example = blocks(text, "python")
     (user.folder / "example.py").write_text(example, encoding="utf-8")

@@ -5,6 +5,8 @@ import json
 import os
 from pathlib import Path
 
+from chinese import ZH
+
 TESTS = Path(__file__).parents[1]
 OTHERS = {
     "user.py": "starts them all",
@@ -49,9 +51,9 @@ def test_a_process_knows_nothing_of_the_tests(user, monkeypatch):
     for name in ("XLA_FLAGS", "JAX_PLATFORMS", "PYTHONPATH", "HAIKU_STATE_LANG", "NPROC"):
         monkeypatch.setenv(name, "of the tests")
     program = "import json, os; print(json.dumps([os.getcwd(), {**os.environ}]))"
-    folder, variables = json.loads(user.python("-c", program, env={"LANG": "zh_CN.UTF-8"}).stdout)
+    folder, variables = json.loads(user.python("-c", program, env={"LANG": f"{ZH}.UTF-8"}).stdout)
     assert Path(folder) == user.folder.resolve()
     assert not {"XLA_FLAGS", "PYTHONPATH", "HAIKU_STATE_LANG", "NPROC"} & variables.keys()
     assert not any(name.startswith("JAX") for name in variables)
     assert variables["HOME"] == str(user.home) != os.environ.get("HOME")
-    assert variables["LANG"] == "zh_CN.UTF-8"
+    assert variables["LANG"] == f"{ZH}.UTF-8"

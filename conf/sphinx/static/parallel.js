@@ -6,7 +6,15 @@
   const blocks = [...document.querySelectorAll("[data-pair]")];
   if (!bar || !blocks.length) return;
   const choice = bar.querySelector("select");
-  const { address, tag, show, short } = bar.dataset;
+  // the language that was chosen last (languages.js), or else the first
+  const others = JSON.parse(bar.dataset.others);
+  let [tag] = Object.keys(others);
+  try {
+    const last = localStorage.getItem("haiku_state.language");
+    if (last in others) tag = last;
+  } catch {} // where storage is forbidden
+  const [address, short] = others[tag];
+  const { show } = bar.dataset;
   let loading;
 
   const load = () => (loading ??= new Promise((done, failed) => {

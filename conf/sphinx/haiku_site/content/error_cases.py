@@ -32,7 +32,7 @@ import optax
 
 import haiku_state as hs
 from haiku_state import errors
-from haiku_state.errors.language import reading
+from haiku_state.errors.language import languages, reading
 from haiku_state.errors.versions import matched_versions
 
 FOUR = jax.devices()[:4]
@@ -1003,7 +1003,7 @@ def record(folder):
     calls = [(int(title.split()[0]), problem.fails) for title, problem in PROBLEMS.items()]
     for number, fails in [*calls, *((0, fails) for fails in OTHERS)]:
         texts, before = {}, ""
-        for language in ("en", "zh_CN"):
+        for language in languages():
             with reading(language):
                 try:
                     fails()

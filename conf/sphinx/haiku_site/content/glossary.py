@@ -21,6 +21,8 @@ from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
+from haiku_state.errors.language import Language, languages
+
 PAGE = "reference/glossary"
 TONES = "\u0304\u0301\u030c\u0300"
 """The marks of the four tones, as Unicode takes a vowel apart."""
@@ -47,14 +49,15 @@ class Glossary(SphinxDirective):
 
     def _names(self, row: dict[str, str]) -> Iterator[nodes.Node]:
         """Yield a term in the language of the page, then in the other one, then in code."""
-        english, chinese = [nodes.inline("", row["english"])], [nodes.inline("", row["chinese"])]
-        if row["pinyin"]:
-            sound = nodes.inline("", row["pinyin"], classes=["hs-pinyin"])
-            chinese += [nodes.Text(" "), sound]
-        names = [chinese, english] if self.config.language == "zh_CN" else [english, chinese]
+        english, other = [nodes.inline("", row["english"])], _other(str(self.config.language))
+        own = [nodes.inline("", row[other.site["column"]])]
+        if row[other.site["sound"]]:
+            sound = nodes.inline("", row[other.site["sound"]], classes=["hs-pinyin"])
+            own += [nodes.Text(" "), sound]
+        names = [english, own] if self.config.language == "en" else [own, english]
         yield nodes.strong("", "", names[0][0])
         yield from names[0][1:]
-        if row["chinese"] != row["english"]:
+        if row[other.site["column"]] != row["english"]:
             yield from [nodes.Text(" · "), *names[1]]
         if row["gloss"] not in row["english"]:
             yield from [nodes.Text(" · "), nodes.literal("", row["gloss"])]
@@ -76,21 +79,28 @@ class Glossary(SphinxDirective):
         return taught
 
 
-def order(language: str) -> Any:
-    """Return how rows are sorted: by the alphabet, or syllable by syllable as Chinese sounds."""
+def _other(code: str) -> Language:
+    """Return the language whose words stand beside the English: that of the page, or the first."""
+    known = [each for each in languages().values() if "column" in each.site]
+    return next((each for each in known if each.code == code), known[0])
+
+
+def order(code: str) -> Any:
+    """Return how rows are sorted: by the alphabet, or syllable by syllable as they sound."""
+    site = languages()[code].site
 
     def english(row: dict[str, str]) -> str:
         return row["english"].casefold()
 
-    def chinese(row: dict[str, str]) -> list[tuple[str, int, str]]:
-        syllables = row["pinyin"].split()
-        letters = row["chinese"] if syllables else ""
+    def sound(row: dict[str, str]) -> list[tuple[str, int, str]]:
+        syllables = row[site["sound"]].split()
+        letters = row[site["column"]] if syllables else ""
         return [
             (*_sound(syllable), letter)
             for syllable, letter in zip(syllables, letters, strict=False)
         ] or [(row["english"].casefold(), 0, "")]
 
-    return chinese if language == "zh_CN" else english
+    return sound if "sound" in site else english
 
 
 def _sound(syllable: str) -> tuple[str, int]:
@@ -114,9 +124,12 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
     docs = Path(app.srcdir)
     if app.builder.name != "html" or docname not in course(docs):
         return
-    chinese = app.config.language == "zh_CN"
-    glossary = read_glossary(docs / "glossary.csv")
-    meanings = _meanings(docs) if chinese else {}
+    language = languages()[app.config.language]
+    is_english, other = language.code == "en", _other(language.code)
+    if not is_english and other != language:
+        return  # the glossary has no word of this language
+    glossary = read_glossary(docs / "glossary.csv", other.code)
+    meanings = {} if is_english else _meanings(docs, language.code)
     address = app.builder.get_relative_uri(docname, PAGE)
     marked: set[str] = set()
     for paragraph in document.findall(nodes.paragraph):
@@ -128,7 +141,7 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 continue
             pieces: list[nodes.Node] = []
             end = 0
-            for start, stop, term in sorted(uses(text, terms, chinese), key=lambda use: use[:2]):
+            for start, stop, term in sorted(uses(text, terms, is_english), key=lambda use: use[:2]):
                 name = term.row["english"]
                 if name in marked:
                     continue
@@ -136,7 +149,8 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 pieces += [nodes.Text(text[end:start])] if start > end else []
                 meaning = term.row["meaning"]
                 use = TermUse("", text[start:stop], href=f"{address}#{label(name)}")
-                use["other"] = name if chinese else term.row["chinese"]
+                use["other"] = term.row[other.site["column"]] if is_english else name
+                use["lang"] = other.tag if is_english else "en"
                 use["meaning"] = meanings.get(meaning, meaning)
                 pieces.append(use)
                 end = stop
@@ -144,11 +158,11 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
 
 
-def uses(text: str, terms: list[Term], chinese: bool) -> Iterator[tuple[int, int, Term]]:
+def uses(text: str, terms: list[Term], is_english: bool) -> Iterator[tuple[int, int, Term]]:
     """Find the terms in a text, the longest first, no word in two of them."""
-    found = [(_pattern(term, chinese), term) for term in terms]
-    if chinese:
-        found.sort(key=lambda pair: -max(map(len, pair[1].chinese)))
+    found = [(_pattern(term, is_english), term) for term in terms]
+    if not is_english:
+        found.sort(key=lambda pair: -max(map(len, pair[1].words)))
     for pattern, term in found:
         for use in pattern.finditer(text):
             start = use.end() - len(re.sub(r"^(?:an?|the|its) ", "", use[0], flags=re.IGNORECASE))
@@ -156,15 +170,19 @@ def uses(text: str, terms: list[Term], chinese: bool) -> Iterator[tuple[int, int
         text = pattern.sub(lambda use: "\0" * len(use[0]), text)
 
 
-def _pattern(term: Term, chinese: bool) -> re.Pattern[str]:
-    words = sorted(term.chinese, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words))) if chinese else term.english
+def _pattern(term: Term, is_english: bool) -> re.Pattern[str]:
+    words = sorted(term.words, key=len, reverse=True)
+    return term.english if is_english else re.compile("|".join(map(re.escape, words)))
 
 
 @cache
-def _meanings(docs: Path) -> dict[str, str]:
-    catalog = read_catalog(docs / f"locale/zh_CN/LC_MESSAGES/{PAGE}.po")
+def _meanings(docs: Path, code: str) -> dict[str, str]:
+    catalog = read_catalog(_catalog(docs, code))
     return {str(message.id): str(message.string) for message in catalog}
+
+
+def _catalog(docs: Path, code: str) -> Path:
+    return docs / f"locale/{code}/LC_MESSAGES/{PAGE}.po"
 
 
 def _name_sections(app: Sphinx, document: nodes.document, docname: str) -> None:
@@ -182,7 +200,7 @@ def _depend(app: Sphinx, document: nodes.document) -> None:
     docs = Path(app.srcdir)
     if app.env.docname in course(docs):
         app.env.note_dependency(str(docs / "glossary.csv"))
-        app.env.note_dependency(str(docs / f"locale/zh_CN/LC_MESSAGES/{PAGE}.po"))
+        app.env.note_dependency(str(_catalog(docs, app.config.language)))
 
 
 def _load_script(
@@ -193,7 +211,8 @@ def _load_script(
 
 
 def _open(translator: Any, node: TermUse) -> None:
-    names = {"href": node["href"], "data-other": node["other"], "data-meaning": node["meaning"]}
+    names = {"href": node["href"], "data-other": node["other"], "data-lang": node["lang"]}
+    names["data-meaning"] = node["meaning"]
     translator.body.append(translator.starttag(node, "a", "", CLASS="hs-term", **names))
 
 

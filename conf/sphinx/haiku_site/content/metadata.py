@@ -16,18 +16,16 @@ from typing import Any
 from docutils import nodes
 from haiku_site import SPHINX
 from haiku_site.content.course import Entry, after_whole_site, contents
-from haiku_site.translate.languages import NAMES
+from jinja2 import Template
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from haiku_state.errors.base import SITE
+from haiku_state.errors.language import languages
 
 LENGTH = 160
 """Of a description, in characters: about what a search engine shows."""
-
-LOCALES = {"en": "en_US", "zh_CN": "zh_CN"}
-"""What Open Graph calls the languages."""
 
 UNLISTED = {"search", "genindex", "py-modindex"}
 ENTRANCES = ("index.html", "404.html")
@@ -113,7 +111,12 @@ def _page_context(
         "site": site,
         "language": app.config.language,
         "here": f"{site}{app.config.language}/{here}",
-        "locales": sorted(LOCALES.values(), key=LOCALES[app.config.language].__ne__),
+        "locale": languages()[app.config.language].site["opengraph"],
+        "other_locales": [
+            each.site["opengraph"]
+            for code, each in languages().items()
+            if code != app.config.language
+        ],
         "kind": "website" if pagename == "index" else "article",
         # the page that chooses a language knows which one a reader has chosen
         "default": site + ("index.html" if pagename == "index" else f"en/{here}"),
@@ -145,10 +148,11 @@ def add_entrances(site: Path) -> None:
     base = address()
     for name in ENTRANCES:
         text = (SPHINX / "templates" / name.replace("index", "root")).read_text(encoding="utf-8")
-        (site / name).write_text(text.replace("{{ site }}", escape(base)), encoding="utf-8")
-    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in NAMES]
+        page = Template(text, autoescape=True).render(site=base, languages=[*languages().values()])
+        (site / name).write_text(f"{page}\n", encoding="utf-8")
+    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in languages()]
     (site / "llms.txt").write_text("\n".join(lists), encoding="utf-8")
-    for code in NAMES:
+    for code in languages():
         (site / code / "llms.txt").unlink()
     if not base:
         return
@@ -173,10 +177,11 @@ def add_entrances(site: Path) -> None:
 def _entry(base: str, page: str) -> str:
     """Return a page of both languages, each with its alternates."""
     links = "".join(
-        f'<xhtml:link rel="alternate" hreflang="{tag}" href="{escape(base)}{code}/{page}"/>'
-        for code, (_name, _short, tag) in NAMES.items()
+        f'<xhtml:link rel="alternate" hreflang="{each.tag}" href="{escape(base)}{code}/{page}"/>'
+        for code, each in languages().items()
     )
-    return "".join(f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in NAMES)
+    urls = (f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in languages())
+    return "".join(urls)
 
 
 def _set_base(app: Sphinx, config: Config) -> None:

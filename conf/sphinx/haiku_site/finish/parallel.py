@@ -1,7 +1,8 @@
-"""Each paragraph in the other language too, for readers of one who learn the other.
+"""Each paragraph in another language too, for readers of one who learn the other.
 
-Both languages of a page come from one source, so that its paragraphs correspond in order. Each
-gets a number. What the other language says lies in a script beside the page, which
+A page comes from one source in each language, so that its paragraphs correspond in order. Each
+gets a number. A translation shows the English, the English page the translation that was chosen
+last. What the other language says lies in a script beside the page, which
 ``static/parallel.js`` loads when a reader asks for it: a page gets no heavier, and a script can be
 loaded from a disk, where a page cannot read another one.
 
@@ -14,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from haiku_site.translate.lagging import LAGS, MISSING
-from haiku_site.translate.languages import NAMES
+from haiku_site.translate.languages import site_of
 from sphinx.application import Sphinx
 from sphinx.locale import _
+
+from haiku_state.errors.language import languages
 
 # docutils never nests one of these in another
 BLOCK = re.compile(r"<(p|h[1-6])(?=[\s>])([^>]*)>(.*?)</\1>", re.DOTALL)
@@ -28,8 +31,6 @@ DRAWN = re.compile(r'class="[^"]*\b(?:eyebrow|hs-chips)\b')
 
 SORTED = {"reference/glossary.html", "genindex.html", "py-modindex.html"}
 """Pages that each language sorts by its own alphabet."""
-
-NOTES = {LAGS: "英文已有改动，这一段译文还没有跟上。英文是：", MISSING: "这一段还没有译文。"}
 
 
 def pair(site: Path, pages: dict[Path, str]) -> list[str]:
@@ -45,29 +46,45 @@ def pair(site: Path, pages: dict[Path, str]) -> list[str]:
     problems = []
     for page in [page for page in pages if page.is_relative_to(site / "en")]:
         name = page.relative_to(site / "en")
-        other = site / "zh_CN" / name
-        if name.as_posix() in SORTED or other not in pages:
+        english, numbered = Article(pages[page]), set()
+        if name.as_posix() in SORTED:
             continue
-        english, chinese = Article(pages[page]), Article(pages[other])
-        if english.kinds() != chinese.kinds():
-            problems.append(f"{name}: the paragraphs of the two languages do not correspond")
-            continue
-        differ = [
-            number
-            for number, texts in enumerate(zip(english.texts(), chinese.texts(), strict=True))
-            if texts[0] != texts[1] and not DRAWN.search(english.blocks[number][2])
-        ]
-        lagging = chinese.lagging()
-        for file, here, there in ((page, english, chinese), (other, chinese, english)):
-            numbered = [number for number in differ if number not in lagging]
-            below = {number: _below(english, number, kind) for number, kind in lagging.items()}
-            pages[file] = here.numbered(numbered, below if here is chinese else {})
-            texts = there.texts()
-            said = json.dumps({number: texts[number] for number in numbered}, ensure_ascii=False)
-            if numbered:
-                script = file.with_suffix(".other.js")
-                script.write_text(f"haikuStateOther({said});\n", encoding="utf-8")
+        for code in languages():
+            other = site / code / name
+            if other == page or other not in pages:
+                continue
+            translation = Article(pages[other])
+            if english.kinds() != translation.kinds():
+                problems.append(f"{code}/{name}: its paragraphs do not correspond to the English")
+                continue
+            lagging = translation.lagging()
+            differ = [
+                number
+                for number, (one, two) in enumerate(
+                    zip(english.texts(), translation.texts(), strict=True)
+                )
+                if one != two
+                and number not in lagging
+                and not DRAWN.search(english.blocks[number][2])
+            ]
+            below = {
+                number: _below(english, number, kind, code) for number, kind in lagging.items()
+            }
+            pages[other] = translation.numbered(differ, below)
+            _write_other(other, "en", english, differ)
+            _write_other(page, code, translation, differ)
+            numbered |= {*differ}
+        pages[page] = english.numbered(sorted(numbered), {})
     return problems
+
+
+def _write_other(page: Path, code: str, other: "Article", numbers: list[int]) -> None:
+    """Write what another language says beside a page."""
+    texts = other.texts()
+    said = json.dumps({number: texts[number] for number in numbers}, ensure_ascii=False)
+    if numbers:
+        script = page.with_suffix(f".{code}.js")
+        script.write_text(f"haikuStateOther({said});\n", encoding="utf-8")
 
 
 class Article:
@@ -112,9 +129,10 @@ class Article:
         return "".join([*pieces, self.html[end:], self.after])
 
 
-def _below(english: Article, number: int, kind: str) -> tuple[str, str]:
+def _below(english: Article, number: int, kind: str, code: str) -> tuple[str, str]:
     """Return what language a block is in that lags, and what is shown below it."""
-    note = f'<p class="hs-lags-note">{NOTES[kind]}</p>'
+    text = site_of(code).get("lags" if kind == LAGS else "missing", "")
+    note = f'<p class="hs-lags-note">{text}</p>'
     text = f'<p lang="en">{english.texts()[number]}</p>' if kind == LAGS else ""
     language = "" if kind == LAGS else ' lang="en"'
     return language, f'<div class="hs-other" translate="no">{note}{text}</div>'
@@ -123,13 +141,15 @@ def _below(english: Article, number: int, kind: str) -> tuple[str, str]:
 def _page_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    [[_name, _short, tag]] = [NAMES[code] for code in NAMES if code != app.config.language]
+    is_english = app.config.language == "en"
     context["site_parallel"] = {
-        "address": f"{pagename.rpartition('/')[2]}.other.js",
-        "tag": tag,
-        "label": _("With the Chinese:"),
-        "show": _("Show the Chinese"),
-        "short": "EN" if tag == "en" else "中",
+        "others": {
+            each.tag: [f"{pagename.rpartition('/')[2]}.{code}.js", each.site["mark"]]
+            for code, each in languages().items()
+            if (code != "en") is is_english
+        },
+        "label": _("With the other language:"),
+        "show": _("Show the other language"),
         "choices": {
             "none": _("not shown"),
             "each": _("on demand"),

@@ -17,6 +17,8 @@ from pathlib import Path
 import imagesize
 from haiku_site.finish.parallel import pair
 
+from haiku_state.errors.language import languages
+
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
 LEFTOVERS += ("fa-*.woff2",)  # static/icons has those that are used
 HEADERS = """\
@@ -29,7 +31,7 @@ HEADERS = """\
 FROM_DISK = " file:"
 """A page that is opened from a disk has no origin that ``'self'`` could mean."""
 
-ADDRESS = re.compile(r'(?<=\s)((?:href|src)=")((?:\.\./)*|en/|zh_CN/)_static/([^"?#]+)')
+ADDRESS = re.compile(r'(?<=\s)((?:href|src)=")((?:\.\./)*|\w+/)_static/([^"?#]+)')
 SCRIPT_FILE = re.compile(r'<script[^>]*\ssrc="([^"]*)"[^>]*>')
 # what comes before the first paint shares a slow line with the style sheet, and delays it;
 # a script that came into the body would make a browser compute all styles of the page again
@@ -74,10 +76,10 @@ LOADED = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)["']?\s*\)""")
 
 
 def publish(site: Path) -> list[str]:
-    """Prepare all pages of a site, whose languages lie in the folders ``en`` and ``zh_CN``.
+    """Prepare all pages of a site, each language of which lies in a folder.
 
     Returns:
-      the pages of which the two languages do not correspond.
+      the pages whose translations do not correspond to the English.
     """
     _remove_leftovers(site)
     pages = {
@@ -145,19 +147,21 @@ def _remove_leftovers(site: Path) -> None:
 
 
 def _share(site: Path, pages: dict[Path, str]) -> None:
-    """Move what the pages of both languages load to one place, where a browser loads it once.
+    """Move what the pages of all languages load to one place, where a browser loads it once.
 
     A script that loads others from where it lies itself stays there.
     """
-    english, chinese, both = (site / name / "_static" for name in ("en", "zh_CN", ""))
+    english, *others = (site / code / "_static" for code in languages())
+    both = site / "_static"
     names = {name for text in pages.values() for _, _, name in ADDRESS.findall(text)}
     todo, shared = sorted(names), set()
     while todo:
         name = todo.pop()
-        one, other = english / name, chinese / name
-        if name in shared or not (one.is_file() and other.is_file()):
+        one = english / name
+        if name in shared or not all((each / name).is_file() for each in (english, *others)):
             continue
-        if filecmp.cmp(one, other, shallow=False) and b"currentScript.src" not in one.read_bytes():
+        is_same = all(filecmp.cmp(one, other / name, shallow=False) for other in others)
+        if is_same and b"currentScript.src" not in one.read_bytes():
             shared.add(name)
             if one.suffix == ".css":
                 for address in re.findall(r"(?:url\(|@import )\s*[\"']?([^\"')]+)", _text(one)):
@@ -167,12 +171,13 @@ def _share(site: Path, pages: dict[Path, str]) -> None:
     for name in shared:
         (both / name).parent.mkdir(parents=True, exist_ok=True)
         (english / name).rename(both / name)
-        (chinese / name).unlink()
+        for other in others:
+            (other / name).unlink()
 
     def shared_address(match: re.Match[str]) -> str:
         attribute, folder, name = match.groups()
         if name in shared:
-            folder = "" if folder in ("en/", "zh_CN/") else f"../{folder}"
+            folder = "" if folder.rstrip("/") in languages() else f"../{folder}"
         return f"{attribute}{folder}_static/{name}"
 
     for page, text in pages.items():

@@ -20,10 +20,12 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
+from haiku_state.errors.language import languages
+
 SEARCHED = ("class", "exception", "function", "method")  # other names belong to the place around
 UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 WORDS = re.compile(r"[^\W\d][\w.]*")
-SENTENCE = re.compile(r"[^\W\d]{2,}\W+[^\W\d]{2,}\W+[^\W\d]{2,}|[\u4e00-\u9fff]{4}")
+SENTENCE = re.compile(r"[^\W\d]{2,}\W+[^\W\d]{2,}\W+[^\W\d]{2,}|[ぁ-ヿ一-鿿]{4}")
 
 
 def places_of(document: nodes.document) -> Iterator[list[str]]:
@@ -146,7 +148,7 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: Any) 
 
 
 def synonyms(docs: Path) -> list[list[str]]:
-    """Return groups of words for the same thing.
+    """Return groups of words for the same thing, in all languages of the glossary.
 
     Args:
       docs: the folder with ``glossary.csv``, and with ``synonyms.csv``, whose first word is that of
@@ -156,7 +158,9 @@ def synonyms(docs: Path) -> list[list[str]]:
     with (docs / "glossary.csv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             english = re.sub(r" \((.*?)\)", r" / \1", row["english"]).split(" / ")
-            groups[english[0]] = [*english, *row["chinese"].split(" / ")]
+            columns = [each.site.get("column", "") for each in languages().values()]
+            others = [word for each in columns for word in row.get(each, "").split(" / ") if word]
+            groups[english[0]] = [*english, *others]
     with (docs / "synonyms.csv").open(encoding="utf-8") as stream:
         for words in csv.reader(stream):
             groups.setdefault(words[0], []).extend(words)
@@ -173,18 +177,19 @@ def also_searched(docs: Path, language: str) -> dict[str, str]:
     columns = dict.fromkeys(("en", language))
     with (docs / "search_words.csv").open(encoding="utf-8") as stream:
         return {
-            row["place"]: "; ".join(row[column] for column in columns if row[column])
+            row["place"]: "; ".join(row[column] for column in columns if row.get(column))
             for row in csv.DictReader(stream)
         }
 
 
-def simplified(used: str) -> dict[str, str]:
-    """Return the simplified form of each traditional character, of those whose form is used.
+def variants(used: str) -> dict[str, str]:
+    """Return the form that the pages use of each character that a reader may type in another.
 
     Args:
       used: all characters that the pages use.
     """
-    lines = (SPHINX / "opencc/TSCharacters.txt").read_text(encoding="utf-8").splitlines()
+    tables = [each.site["variants"] for each in languages().values() if "variants" in each.site]
+    lines = [row for each in tables for row in (SPHINX / each).read_text("utf-8").splitlines()]
     rows = (re.split(r"\s", line) for line in lines if re.match(r"\w\t", line))
     return {row[0]: row[1] for row in rows if row[1] in used and row[1] != row[0]}
 
@@ -212,7 +217,7 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
     index = {
         "pages": listed,
         "synonyms": groups,
-        "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False)),
+        "simplified": variants(json.dumps([listed, groups], ensure_ascii=False)),
     }
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     return f"globalThis.searchIndex = {text};\n"

@@ -18,6 +18,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import extract_messages
 
+from haiku_state.errors.language import languages
+
 LAGS, MISSING = "hs-lags", "hs-not-translated"
 
 
@@ -67,12 +69,16 @@ class MarkLagging(SphinxTransform):
 
 
 class ProgressTable(SphinxDirective):
-    """How far the Chinese of each page is, from its catalog."""
+    """How far the translations of each page are, from its catalogs."""
 
     def run(self) -> list[nodes.Node]:
+        """Make a table for each language."""
+        others = [code for code in languages() if code != "en"]
+        return [self._table(_messages(self.env, code)) for code in others]
+
+    def _table(self, folder: Path) -> nodes.table:
         """Make a row a page, and one for all."""
         rows, total = [], Progress(0, 0, 0)
-        folder = _messages(self.env, "zh_CN")
         for catalog in sorted(folder.rglob("*.po")):
             name = catalog.relative_to(folder).with_suffix("").as_posix()
             if name not in self.env.found_docs:  # what the theme says
@@ -86,7 +92,7 @@ class ProgressTable(SphinxDirective):
         body = nodes.tbody("", *rows, _row(nodes.Text(_("All pages")), total))
         columns = (nodes.colspec(colwidth=width) for width in (6, 1, 1, 1, 1))
         group = nodes.tgroup("", *columns, nodes.thead("", head), body, cols=5)
-        return [nodes.table("", group, classes=["hs-progress-table"])]
+        return nodes.table("", group, classes=["hs-progress-table"])
 
 
 def _messages(env: BuildEnvironment, language: str) -> Path:

@@ -1,7 +1,17 @@
-"""What ties the two languages of the site together: the switcher, the alternates, the untranslated.
+"""What ties the languages of the site together: the switcher, the alternates, the untranslated.
 
 A page's address differs between the languages in the first folder only, so that relative links
-work from a disk and under any sub-path.
+work from a disk and under any sub-path. What is particular to a language is in its record,
+``haiku_state/locale/CODE/language.json``; its ``site`` has these entries:
+
+- ``mark``, ``opengraph``, ``search``, ``about``, ``lost``: a character for a button, what Open
+  Graph calls the language, the words in the search field, on the way in, and on a lost page;
+- ``lags``, ``missing``: what is said of a translation that lags behind, and of one that lacks;
+- ``letters``, ``marks``, ``never_first``: ranges of its letters, other characters that it uses,
+  and marks that never begin a line, for a script of its own;
+- ``column``, ``sound``, ``variants``: its columns of the glossary, and a table of other forms of
+  its characters, for the search;
+- ``header``, ``gate``: the first line of its catalogs, and what the translation gate asks of them.
 """
 
 from typing import Any
@@ -11,7 +21,7 @@ from haiku_site import compat
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-NAMES = {"en": ("English", "EN", "en"), "zh_CN": ("简体中文", "中文", "zh-CN")}
+from haiku_state.errors.language import languages
 
 
 class KeepFormulas(SphinxTransform):
@@ -31,15 +41,20 @@ def _page_context(
     here = app.config.language
     context["site_languages"] = [
         {
-            "code": code,
-            "name": name,
-            "short": short,
-            "tag": tag,
-            "current": code == here,
-            "href": f"{context.get('content_root', './')}../{code}/{pagename}.html",
+            "code": each.code,
+            "name": each.name,
+            "short": each.short,
+            "tag": each.tag,
+            "current": each.code == here,
+            "href": f"{context.get('content_root', './')}../{each.code}/{pagename}.html",
         }
-        for code, (name, short, tag) in NAMES.items()
+        for each in languages().values()
     ]
+
+
+def site_of(code: str) -> dict[str, Any]:
+    """Return what the site needs to know of a language."""
+    return languages()[code].site
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

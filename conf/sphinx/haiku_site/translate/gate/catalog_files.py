@@ -7,14 +7,11 @@ from typing import NamedTuple
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po
-
-HAN = r"㐀-䶿一-鿿"
+from haiku_site.translate.languages import site_of
 
 # A text is in quotes that are closed, with the escapes that Babel writes. There is no msgctxt,
 # without which Sphinx looks a text up, so that readers would get English.
 _LINE = re.compile(r'(?:(msgid|msgstr) )?"((?:[^"\\]|\\["\\nt])*)"|#.*|')
-# Everything else is invisible, looks like another character, or has no place in Chinese.
-_STRANGE = re.compile(rf"[^ -~{HAN}，。：；？！、（）《》“”‘’…—–×−±≤≥≈→⁰¹²³⁴⁵⁶⁷⁸⁹⁻½·©]")
 
 
 class Problem(NamedTuple):
@@ -35,8 +32,11 @@ def read_catalog(file: Path) -> Catalog:
         return read_po(stream, abort_invalid=True)
 
 
-def malformed(file: Path) -> list[Problem]:
+def malformed(file: Path, language: str) -> list[Problem]:
     """Look for what Babel cannot read, or reads as something else."""
+    site = site_of(language)
+    # everything else is invisible, looks like another character, or has no place in the language
+    strange_character = re.compile(f"[^ -~{site.get('letters', '')}{site.get('marks', '')}]")
     data = file.read_bytes()
     try:
         lines = data.decode("utf-8").split("\n")  # no other character ends a line
@@ -46,7 +46,7 @@ def malformed(file: Path) -> list[Problem]:
     strange = [
         Problem(file, number, f"{character!a} {unicodedata.name(character, '')}".strip(), line)
         for number, line in enumerate(lines, 1)
-        for character in _STRANGE.findall(line)
+        for character in strange_character.findall(line)
     ]
     wrong = _first_wrong_line(lines)
     if wrong and not strange:

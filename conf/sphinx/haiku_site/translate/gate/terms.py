@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from haiku_site.translate.gate.markup import EDGE
+from haiku_site.translate.languages import site_of
 
 
 class Term(NamedTuple):
     """One English form of a row of the glossary."""
 
     english: re.Pattern[str]
-    chinese: tuple[str, ...]
+    words: tuple[str, ...]
+    """What it is called in the language, if the glossary has a column for that."""
+
     never: str | None
     gloss: str
-    """What code and errors say, which follows the Chinese in brackets at its first use."""
+    """What code and errors say, which follows the term in brackets at its first use."""
 
     line: int
     """That of the row."""
@@ -27,14 +30,15 @@ class Term(NamedTuple):
 
 
 @cache
-def read_glossary(file: Path) -> list[Term]:
+def read_glossary(file: Path, language: str) -> list[Term]:
     """Read the glossary, longest English term first, so that it is matched first."""
-    found = []
+    found, column = [], site_of(language).get("column", "")
     with file.open(encoding="utf-8") as stream:
         rows = csv.DictReader(stream)
         for row in rows:
             never = re.search(r"never (\S+)", row["note"] or "")
-            rest = (tuple(row["chinese"].split(" / ")), never and never[1], row["gloss"])
+            words = tuple(filter(None, row.get(column, "").split(" / ")))
+            rest = (words, never and never[1], row["gloss"])
             for length, pattern in _spellings(row):
                 english = re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
                 found.append((length, Term(english, *rest, rows.line_num, row)))
