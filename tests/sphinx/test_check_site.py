@@ -101,16 +101,6 @@ def test_a_defect_of_a_page_is_named(site, old, new, says):
     assert any(says in problem and "page" in problem for problem in problems), problems
 
 
-def test_a_message_that_is_shown_sometimes_may_be_absent(site):
-    [catalog] = site.rglob("page.po")
-    lines = catalog.read_text(encoding="utf-8").splitlines(keepends=True)
-    page = site / f"{ZH}/page.html"
-    page.write_text(page.read_text(encoding="utf-8").replace("第一个", "the first"), "utf-8")
-    assert len(check(site)) == 1
-    catalog.write_text("".join([*lines[:15], "# shown: sometimes\n", *lines[15:]]), "utf-8")
-    assert check(site) == []
-
-
 def test_a_version_and_a_hash_are_not_english(site):
     page = site / f"{ZH}/page.html"
     text = page.read_text(encoding="utf-8").replace("通过", "0.1.0 · 864343b0fa3e755c")

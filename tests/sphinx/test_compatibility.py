@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import pytest
 from docutils.utils import new_document
 from haiku_site.content import compatibility
-from haiku_site.content.measured_tree import tree_hash
 from sphinx.util.nodes import extract_messages
 
 ROW = {
@@ -56,23 +55,9 @@ def test_a_lesson_that_was_not_measured_is_shown_as_such(monkeypatch):
     assert shown == [["JAX", "0.12"], ["haiku/old", "✓"], ["haiku/new", "–"]]
 
 
-NOW, OTHER = tree_hash(), "0123456789abcdef"
-
-
-@pytest.mark.parametrize(
-    ("tree", "builder", "notes"),
-    [(NOW, "html", 0), (OTHER, "html", 1), (None, "html", 1), (NOW, "gettext", 1)],
-)
-def test_the_page_says_when_another_tree_was_measured(tree, builder, notes, tmp_path, monkeypatch):
-    monkeypatch.setattr(compatibility, "MEASURED", tmp_path / "compat.json")
+@pytest.mark.parametrize("tree", ["0123456789abcdef", None])
+def test_a_table_says_what_was_measured(tree):
     copy = {"version": "0.1.0", "tree": tree, "sets": {"0.12": {"date": "2026-11-21"}}}
-    (tmp_path / "compat.json").write_text(json.dumps(copy))
-    note = compatibility.AnotherTree.__new__(compatibility.AnotherTree)
-    app = SimpleNamespace(builder=SimpleNamespace(name=builder))
-    env = SimpleNamespace(app=app, note_reread=lambda: None)
-    note.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
-    monkeypatch.setattr(note, "parse_content_to_nodes", lambda: [], raising=False)
-    assert len(note.run()) == notes
     assert compatibility.caption(copy) == f"0.1.0 · {tree or '–'} · 2026-11-21"
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from docutils import nodes
 from haiku_site import ROOT
 from haiku_site.content.course import course, link_to
-from haiku_site.content.measured_tree import tree_hash
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
@@ -82,20 +81,6 @@ class Compatibility(SphinxDirective):
             yield [text(NO), text(NO)]
 
 
-class AnotherTree(SphinxDirective):
-    """Its content, as a note, where the tables are not of the package and tests of this site."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        """Compare at every build; for the catalog, the content is always there."""
-        self.env.note_reread()
-        measured = json.loads(MEASURED.read_text(encoding="utf-8"))
-        if measured["tree"] == tree_hash() and self.env.app.builder.name != "gettext":
-            return []
-        return [nodes.note("", *self.parse_content_to_nodes())]
-
-
 def caption(measured: dict[str, Any]) -> str:
     """Return the version, the hash of package and tests, if it was recorded, and the days."""
     days = sorted({row["date"] for row in measured["sets"].values()})
@@ -130,5 +115,4 @@ def table(rows: list[list[nodes.Node]], caption: str) -> nodes.Node:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive."""
     app.add_directive("compatibility", Compatibility)
-    app.add_directive("another-tree", AnotherTree)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -36,8 +36,6 @@ NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equi
 NAMES |= {"Flax NNX", "Equinox", "carry", "Linux", "Linux,", "GPU", "macOS", "Windows"}
 OF_CODE = re.compile(r"\w+([._]\w+)+|([A-Z][a-z]+){2,}")
 GENERATED = "genindex.html"  # Sphinx's own: it says "module" in every language
-SOMETIMES = "shown: sometimes"
-"""The comment above a message that the page shows only in one of two cases."""
 
 
 class Open(NamedTuple):
@@ -225,8 +223,6 @@ def _not_shown(catalog: Path, page: Page, site: dict[str, Any]) -> Iterator[str]
     run = re.compile(f"[{site['letters']}{site.get('never_first', '')}（]+")
     shown = "\n".join(["".join(piece.split()) for piece in page.prose + page.cells])
     for message in read_catalog(catalog):
-        if SOMETIMES in message.user_comments:
-            continue
         runs = run.findall(str(message.string))
         if message.id and runs and (longest := max(runs, key=len)) not in shown:
             yield f"{message.lineno}: not shown on {page.file}: {longest!r}"
