@@ -1,18 +1,65 @@
-"""The language of the texts that the package prints: English, or Simplified Chinese."""
+"""The languages of the package and of its site, and the one that the package prints."""
 
 import contextlib
 import contextvars
 import functools
 import gettext
+import json
 import locale
 import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 DOMAIN = "haiku_state"
 FOLDER = Path(__file__).parent.parent / "locale"
+
+
+@dataclass(frozen=True)
+class Language:
+    """What is particular to a language: ``language.json`` in its folder in ``locale/``.
+
+    Args:
+      code: the name of the folder, which is also the name of the language's folders elsewhere.
+      tag: the BCP 47 tag, for HTML.
+      name: what the language calls itself.
+      short: the same in two or three letters, for a narrow screen.
+      english_name: what the language is called in English.
+      colon: what follows a label on a terminal.
+      script: the ranges of the characters that are written without spaces between words.
+      lab_pack: the package with JupyterLab's own words in this language.
+      site: what only the site uses: ``conf/sphinx/haiku_site/translate/languages.py`` lists it.
+    """
+
+    code: str
+    tag: str
+    name: str
+    short: str
+    english_name: str
+    colon: str = ": "
+    script: str = ""
+    lab_pack: str = ""
+    site: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def base(self) -> str:
+        """The part of the tag that names the language alone, which ``:lang()`` matches."""
+        return self.tag.partition("-")[0]
+
+
+@functools.cache
+def languages() -> dict[str, Language]:
+    """Return the language of each code, English first."""
+    files = sorted(
+        FOLDER.glob("*/language.json"), key=lambda file: (file.parent.name != "en", file)
+    )
+    return {
+        file.parent.name: Language(file.parent.name, **json.loads(file.read_text("utf-8")))
+        for file in files
+    }
 
 
 _READING: contextvars.ContextVar[str] = contextvars.ContextVar("reading", default="")
@@ -28,11 +75,11 @@ def translated(text: str, language: str | None = None) -> str:
 
     Args:
       text: the English, as it is written in the source.
-      language: ``"en"`` or ``"zh_CN"``; None leaves the choice to the environment.
+      language: its code; None leaves the choice to the environment.
 
     Returns:
-      The Chinese, if it is asked for. The environment asks for it if ``HAIKU_STATE_LANG`` begins
-      with ``zh``, or is not set and the locale does. Else the English.
+      The translation into a language that is asked for and known, or else the English. The
+      environment asks for the language with which ``HAIKU_STATE_LANG`` begins, or else the locale.
 
     Example:
       >>> import os
@@ -52,7 +99,7 @@ def reading(language: str) -> Iterator[None]:
     """Let all texts be in one language, whatever the environment asks for.
 
     Args:
-      language: ``"en"`` or ``"zh_CN"``.
+      language: its code.
     """
     token = _READING.set(language)
     try:
@@ -62,16 +109,20 @@ def reading(language: str) -> Iterator[None]:
 
 
 def reader_language() -> str:
-    """Return ``"zh_CN"`` for a reader of Chinese, else ``"en"``."""
+    """Return the code of the reader's language, or ``"en"`` where the package does not know it."""
     if language := _READING.get():
         return language
-    return "zh_CN" if _wanted().lower().startswith("zh") else "en"
+    wanted = _wanted().replace("-", "_").lower()
+    known = languages().values()
+    same = [each.code for each in known if wanted.startswith(each.code.lower())]
+    return [*same, *(each.code for each in known if wanted.startswith(each.base)), "en"][0]
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Break a text into lines of so many columns: English between words, Chinese anywhere."""
+    """Break a text into lines of so many columns: between words, or anywhere in Chinese."""
     # punctuation stays with what comes before it, so that it does not begin a line
-    pieces = re.findall(r"[一-鿿][^\w\s`]*|\s+|[^\s一-鿿]+", text)
+    script = "".join(each.script for each in languages().values())
+    pieces = re.findall(rf"[{script}][^\w\s`]*|\s+|[^\s{script}]+", text)
     lines, line = [], indent
     for piece in pieces:
         if _columns(line + piece.rstrip()) > width and line.strip():

@@ -10,7 +10,7 @@ from typing import Any
 
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated
+from haiku_state.errors.language import languages, translated
 from haiku_state.exercises import stub, tasks
 
 PROGRESS = "progress.json"
@@ -26,7 +26,6 @@ NOT_A_FILE = _("{path} is not a file")
 WHY_NOT_A_FILE = _("an answer is one file; move away what bears its name")
 NOT_TEXT = _("{path} is not text in UTF-8")
 WHY_NOT_TEXT = _("Python reads a file as UTF-8, unless its first line names another encoding")
-LANGUAGES = ("en", "zh_CN")
 
 
 class Folder:
@@ -238,7 +237,7 @@ def _is_record(data: Any) -> bool:
         return False
     return (
         isinstance(data.get("current"), str | None)
-        and data.get("language") in (None, *LANGUAGES)
+        and data.get("language") in (None, *languages())
         and all(
             isinstance(entry, dict)
             and all(isinstance(entry.get(count, 0), int) for count in ("checks", "hints"))

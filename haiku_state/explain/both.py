@@ -1,30 +1,40 @@
-"""HTML in both languages: a page that is executed once shows the one that it is written in."""
+"""HTML in every language: a page that is executed once shows the one that it is written in."""
 
 from collections.abc import Callable
 
-from haiku_state.errors.language import reader_language, reading
+from haiku_state.errors.language import languages, reader_language, reading
 
-STYLE = (
-    '.hs-both>[lang="zh-CN"]{display:none}'
-    'html:lang(zh) .hs-both>[lang="zh-CN"]{display:block}'
-    'html:lang(zh) .hs-both>[lang="en"]{display:none}'
-)
+
+def of_the_page(container: str, shown: str, page: str = "html") -> str:
+    """Return styles that show the children of a container that are in the page's language.
+
+    Args:
+      container: the selector of what has a child in each language, English first.
+      shown: how a child is displayed that is shown.
+      page: the selector of what says the language.
+    """
+    return "".join(
+        f'{container}>[lang="{each.tag}"]{{display:none}}'
+        f'{page}:lang({each.base}) {container}>[lang="{each.tag}"]{{display:{shown}}}'
+        f'{page}:lang({each.base}) {container}>[lang="en"]{{display:none}}'
+        for each in list(languages().values())[1:]
+    )
 
 
 def in_both_languages(render: Callable[[], str]) -> str:
-    """Render once for each language; a reader of Chinese gets the Chinese alone.
+    """Render once for each language; a reader of another than English gets that alone.
 
     Args:
       render: makes the HTML, in the language of the texts at that time.
 
     Returns:
-      HTML that shows the English, or on a Chinese page the Chinese.
+      HTML that shows the language of the page, or else the English.
     """
     if reader_language() != "en":
         return render()
-    with reading("zh_CN"):
-        chinese = render()
-    return (
-        f'<style>{STYLE}</style><div class="hs-both">'
-        f'<div lang="en">{render()}</div><div lang="zh-CN">{chinese}</div></div>'
-    )
+    rendered = []
+    for language in languages().values():
+        with reading(language.code):
+            rendered.append(f'<div lang="{language.tag}">{render()}</div>')
+    style = of_the_page(".hs-both", "block")
+    return f'<style>{style}</style><div class="hs-both">{"".join(rendered)}</div>'

@@ -34,8 +34,10 @@
 
   function build(root) {
     const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
-    const isChinese = root.dataset.language === "zh" || document.documentElement.lang.startsWith("zh");
-    const labels = data.labels[isChinese ? "zh" : "en"];
+    const base = (tag) => tag?.split(/[-_]/)[0];
+    const here = base(root.closest("[lang]")?.lang);
+    const language = Object.keys(data.labels).find((tag) => base(tag) === here) ?? "en";
+    const labels = data.labels[language];
     const label = (name, values = {}) => fill(labels[name], values);
     const updates = new Set(); // what shows a record, for the parts that are unfolded
     const { count, leaves } = data;
@@ -182,7 +184,7 @@
       const counts = html("span", "muted");
       const kind = node.leaves[0].kind;
       const summary = html("summary", "", ...(level ? [] : shape(kind)), html("code", "", node.name));
-      if (!level && isChinese && labels[kind]) summary.append(html("span", "", labels[kind]));
+      if (!level && language !== "en" && labels[kind]) summary.append(html("span", "", labels[kind]));
       summary.append(counts);
       const details = html("details", `group ${kind}`, summary);
       let showInside = null; // the rows are made when they are first unfolded
@@ -258,7 +260,7 @@
     show(shown);
 
     const view = html("div", "view", html("div", "controls", button, slider, position), changes, items, html("p", "legend", label("legend")));
-    view.lang = isChinese ? "zh-CN" : "en";
+    view.lang = language;
     view.setAttribute("role", "group");
     view.setAttribute("aria-label", label("title"));
     root.append(view);

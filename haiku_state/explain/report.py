@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import reader_language, translated, wrapped
+from haiku_state.errors.language import languages, reader_language, translated, wrapped
 from haiku_state.explain.both import in_both_languages
 from haiku_state.explain.rewrite import rewrite
 
@@ -313,7 +313,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         def render() -> str:
-            language = "zh-CN" if reader_language() == "zh_CN" else "en"
+            language = languages()[reader_language()].tag
             blocks = ["".join(map(_as_html, block)) for block in _blocks(self)]
             sections = "".join(f'<div class="hs-block">{block}</div>' for block in blocks)
             return f'<div class="hs-report" lang="{language}">{sections}</div>'
@@ -410,7 +410,7 @@ def _as_text(row: _Row) -> list[tuple[str, str]]:
         case "title":
             return [(wrapped(row.text, WIDTH) + "\n", "title")]
         case "kind":
-            return [(row.text, "kind"), ("：" if reader_language() == "zh_CN" else ": ", "")]
+            return [(row.text, "kind"), (languages()[reader_language()].colon, "")]
         case "name":
             return [(row.text, "title"), (f"  {row.place}".rstrip() + "\n", "muted")]
         case "bad" | "source":

@@ -11,6 +11,7 @@ import pytest
 
 from haiku_state.commands.lab import command
 from haiku_state.commands.main import main
+from haiku_state.errors.language import languages
 
 FILES = ("index.ipynb", "pure/thinking.ipynb", "state/counter.ipynb", "state/pytrees.ipynb")
 
@@ -103,7 +104,7 @@ def test_chinese(lab, monkeypatch, has_pack):
     assert all(
         each == {"@jupyterlab/translation-extension:plugin": {"locale": "zh_CN"}} for each in chosen
     )
-    assert (f"python -m pip install {command.PACK}" in text) is not has_pack
+    assert (f"python -m pip install {languages()['zh_CN'].lab_pack}" in text) is not has_pack
 
 
 def test_a_download_is_used_in_its_language(lab, tmp_path):

@@ -296,8 +296,8 @@ def test_the_tree_knows_the_kinds_and_the_steps():
         "step": "other", "metrics": "other",
     }  # fmt: skip
     assert found["steps"] == ["0", "1", "2", "3", "4", "5"]
-    assert set(found["labels"]["en"]) == set(found["labels"]["zh"])
-    assert found["labels"]["zh"]["play"] == "播放"
+    assert set(found["labels"]["en"]) == set(found["labels"]["zh-CN"])
+    assert found["labels"]["zh-CN"]["play"] == "播放"
 
 
 def test_a_hostile_name_stays_a_name():

@@ -9,10 +9,10 @@ from haiku_state import exercises
 from haiku_state.commands.parser import OneLineParser
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import reader_language, reading, translated, wrapped
+from haiku_state.errors.language import languages, reader_language, reading, translated, wrapped
 from haiku_state.exercises import tasks
 from haiku_state.exercises.exercise import Exercise
-from haiku_state.exercises.folder import DEFAULT, LANGUAGES, Folder
+from haiku_state.exercises.folder import DEFAULT, Folder
 from haiku_state.exercises.judge import judge
 from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
 from haiku_state.exercises.result import COLUMNS, Result
@@ -47,7 +47,7 @@ def add_arguments(parser: OneLineParser) -> None:
         about = translated(text)
         command: OneLineParser = commands.add_parser(name, help=about, description=about)
         command.add_option(
-            "--lang", choices=LANGUAGES, text=_("language of the texts and of new files")
+            "--lang", choices=[*languages()], text=_("language of the texts and of new files")
         )
         if "name" in arguments:
             group = command.add_argument_group(translated(_("arguments")))

@@ -15,10 +15,9 @@ import haiku_state
 from haiku_state.commands.parser import OneLineParser
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import reader_language, reading, translated
+from haiku_state.errors.language import languages, reader_language, reading, translated
 
 HELP = _("open the lessons as notebooks in JupyterLab")
-LANGUAGES = ("en", "zh_CN")
 ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 """Holds the notebooks, where the package was built with them: the site's build puts them here."""
 
@@ -31,8 +30,7 @@ NO_PART = _("there is no part {part}; the parts are {parts}")
 NO_FOLDER = _("{path} is not a folder")
 NEW = _("New notebooks in {folder}: {count}.")
 KEPT = _("Notebooks in {folder} that are as you left them: {count}.")
-NO_PACK = _("JupyterLab itself stays in its own language; for Chinese: {command}")
-PACK = "jupyterlab-language-pack-zh-CN"
+NO_PACK = _("JupyterLab itself stays in its own language; for yours: {command}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -41,7 +39,7 @@ def add_arguments(parser: OneLineParser) -> None:
     text = translated(_("the folder to put the notebooks in; this folder by default"))
     group.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path(), help=text)
     add = parser.add_option
-    add("--lang", choices=LANGUAGES, text=_("language of the notebooks and of JupyterLab"))
+    add("--lang", choices=[*languages()], text=_("language of the notebooks and of JupyterLab"))
     add("--part", metavar="PART", text=_("one part of the course only, such as state"))
     add("--from", dest="archive", type=Path, metavar="FILE", text=_("a download from the site"))
     add("--no-browser", action="store_true", text=_("print the address, and open no browser"))
@@ -82,7 +80,7 @@ def _archive(parser: OneLineParser, options: argparse.Namespace) -> tuple[Path, 
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as archive:
             roots = {each.partition("/")[0] for each in archive.namelist()}
-    found = re.fullmatch(f"haiku_lessons_({'|'.join(LANGUAGES)})", "".join(roots))
+    found = re.fullmatch(f"haiku_lessons_({'|'.join(languages())})", "".join(roots))
     if not found:
         parser.error(translated(NO_ARCHIVE).format(file=file, name=name))
     return file, found[1]
@@ -125,10 +123,11 @@ def _jupyterlab() -> Any:
 
 def _in_language(language: str, settings: Path) -> list[str]:
     """Return the options that have JupyterLab's own words in a language, if it is installed."""
-    if language == "en":
+    pack = languages()[language].lab_pack
+    if not pack:
         return []
-    if importlib.util.find_spec(PACK.replace("-", "_")) is None:
-        print(translated(NO_PACK).format(command=f"python -m pip install {PACK}"), flush=True)
+    if importlib.util.find_spec(pack.replace("-", "_")) is None:
+        print(translated(NO_PACK).format(command=f"python -m pip install {pack}"), flush=True)
         return []
     chosen = {"@jupyterlab/translation-extension:plugin": {"locale": language}}
     (settings / "overrides.json").write_text(json.dumps(chosen), encoding="utf-8")
