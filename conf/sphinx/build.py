@@ -1,4 +1,4 @@
-"""Build the site: English executed once, Chinese from the same outputs, both checked.
+"""Build the site: English executed once, the others from the same outputs, all checked.
 
 python conf/sphinx/build.py                     build/site/, only what has changed since then
 python conf/sphinx/build.py docs/a.md           build/page/, in seconds: one page, or several
@@ -46,6 +46,8 @@ from sphinx.application import Sphinx
 from sphinx.errors import SphinxParallelError
 from sphinx.util.docutils import docutils_namespace, patch_docutils
 
+from haiku_state.errors.language import languages
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 DOCS, BUILD, LOCALE = ROOT / "docs", ROOT / "build", ROOT / "docs/locale"
@@ -64,7 +66,9 @@ def main() -> int:
         "--lagging", action="store_true", help="build, and mark translations that lag behind"
     )
     parser.add_argument("pages", nargs="*", type=Path, help="build these alone, for their writer")
-    parser.add_argument("--language", choices=languages(), help="of the pages; English by default")
+    parser.add_argument(
+        "--language", choices=[*languages()], help="of the pages; English by default"
+    )
     options = parser.parse_args()
     if options.language and not options.pages:
         parser.error("--language needs the pages to build")
@@ -85,11 +89,6 @@ def main() -> int:
                 _invalidate_cache_unless("", "")
     log(f"{'failed' if failed else 'done'} after {time.perf_counter() - start:.1f} s")
     return failed
-
-
-def languages() -> list[str]:
-    """Return the languages of the site, English first."""
-    return ["en", *sorted(folder.name for folder in LOCALE.iterdir())]
 
 
 def _build_pages(pages: list[Path], language: str) -> int:
@@ -122,7 +121,7 @@ def _update_catalogs() -> int:
 
 
 def _build(lagging: bool = False) -> int:
-    """Build both languages, and check them."""
+    """Build all languages, and check them."""
     cache = cache_path(BUILD / "executed")
     before, read = _executions(cache), []
     if sys.platform == "linux":
@@ -148,7 +147,7 @@ def _build(lagging: bool = False) -> int:
         return failed
     executed_again = _executions(cache) - read[0]
     if executed_again:
-        log(f"the second language executed {len(executed_again)} notebooks again")
+        log(f"another language executed {len(executed_again)} notebooks again")
         return 1
     if failed := _assemble(lagging):
         return failed
@@ -288,7 +287,7 @@ def _extract() -> int:
 
 
 def _translate() -> int:
-    return _sphinx("html", "zh_CN", jobs=2)
+    return max(_sphinx("html", code, jobs=2) for code in languages() if code != "en")
 
 
 def _executions(cache: Path) -> set[tuple[int, str]]:

@@ -112,7 +112,12 @@ def reader_language() -> str:
     """Return the code of the reader's language, or ``"en"`` where the package does not know it."""
     if language := _READING.get():
         return language
-    wanted = _wanted().replace("-", "_").lower()
+    return code_of(_wanted())
+
+
+def code_of(wanted: str) -> str:
+    """Return the code of the language that a tag or the name of a locale asks for, or ``"en"``."""
+    wanted = wanted.replace("-", "_").lower()
     known = languages().values()
     same = [each.code for each in known if wanted.startswith(each.code.lower())]
     return [*same, *(each.code for each in known if wanted.startswith(each.base)), "en"][0]

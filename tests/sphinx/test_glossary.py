@@ -10,7 +10,12 @@ from docutils.utils import new_document
 from haiku_site.content.course import course
 from haiku_site.content.glossary import Glossary, TermUse, _mark_terms, order, uses
 from haiku_site.translate.gate.terms import read_glossary, terms_in
+from haiku_site.translate.languages import sites
 from lesson_cells import DOCS
+
+from haiku_state.errors.language import code_of
+
+SITE = sites()[code_of("zh")]
 
 TABLE = """english,chinese,pinyin,note,meaning,gloss,match,taught
 leaf,叶节点,yè jié diǎn,,What is no container.,leaf,,a/leaf
@@ -39,13 +44,13 @@ def table(tmp_path):
     ],
 )
 def test_terms_are_found_as_whole_words_in_their_meaning(table, text, found):
-    in_text = {term.line: words for term, words in terms_in(text, read_glossary(table))}
+    in_text = {term.line: words for term, words in terms_in(text, read_glossary(table, SITE))}
     assert in_text == found
 
 
 def test_a_term_knows_its_words(table):
-    terms = {term.line: term for term in read_glossary(table)}
-    assert (terms[3].chinese, terms[3].gloss) == (("缓冲区捐赠", "捐赠"), "donate")
+    terms = {term.line: term for term in read_glossary(table, SITE)}
+    assert (terms[3].words, terms[3].gloss) == (("缓冲区捐赠", "捐赠"), "donate")
     assert (terms[4].never, terms[2].never) == ("携带值", None)
 
 
@@ -101,7 +106,7 @@ def test_the_syllables_agree_with_an_encoding_that_is_sorted_by_sound():
     for row in ROWS:
         for letter, syllable in zip(row["chinese"], row["pinyin"].split(), strict=False):
             if letter not in POLYPHONIC and letter.encode("gb2312") < b"\xd8\xa1":
-                [(sound, _tone, _letter)] = order("zh_CN")({"chinese": letter, "pinyin": syllable})
+                [(sound, _tone, _letter)] = order(SITE)({"chinese": letter, "pinyin": syllable})
                 sounds[letter.encode("gb2312")] = sound
     in_order = [sounds[code] for code in sorted(sounds)]
     assert len(in_order) > 100
@@ -116,15 +121,19 @@ def test_a_term_is_used_where_it_is_taught(row):
     page = row["taught"].partition("#")[0]
     assert page in course(DOCS)
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    patterns = [term.english for term in read_glossary(DOCS / "glossary.csv") if term.row == row]
+    patterns = [
+        term.english for term in read_glossary(DOCS / "glossary.csv", SITE) if term.row == row
+    ]
     used = any(pattern.search(text) for pattern in patterns)
     assert used == (row["english"] not in IN_OTHER_WORDS)
 
 
 def found(text, table, chinese):
     english = "the trees, a tree structure and the carry"
-    terms = [term for term, _ in terms_in(english, read_glossary(table))]
-    return sorted(text[start:stop] for start, stop, _ in uses(text, terms, chinese))
+    terms = [term for term, _ in terms_in(english, read_glossary(table, SITE))]
+    return sorted(
+        text[start:stop] for start, stop, _ in uses(text, terms, SITE.of.script if chinese else "")
+    )
 
 
 def test_terms_are_marked_without_their_article_and_the_longest_first(table):

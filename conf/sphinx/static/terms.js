@@ -1,6 +1,5 @@
 // What a term means: on hover, on focus, at a first tap. Without this, its link leads to the glossary.
 (() => {
-  const chinese = document.documentElement.lang.startsWith("zh");
   let tip, shown, tapped, timer;
 
   function make() {
@@ -12,7 +11,7 @@
   // the other language's term, then the meaning, whose code stands between backticks
   function fill(link) {
     const term = document.createElement("strong");
-    term.lang = chinese ? "en" : "zh-CN";
+    term.lang = link.dataset.language;
     term.textContent = link.dataset.other;
     const pieces = link.dataset.meaning.split("`").map((text, number) => {
       if (number % 2 === 0) return text;

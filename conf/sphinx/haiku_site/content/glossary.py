@@ -17,13 +17,12 @@ from haiku_site.content.course import course, link_to
 from haiku_site.translate.gate.catalog_files import read_catalog
 from haiku_site.translate.gate.markup import markup
 from haiku_site.translate.gate.terms import Term, read_glossary, terms_in
+from haiku_site.translate.languages import Site, sites, translations
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 PAGE = "reference/glossary"
-TONES = "\u0304\u0301\u030c\u0300"
-"""The marks of the four tones, as Unicode takes a vowel apart."""
 
 
 class Glossary(SphinxDirective):
@@ -36,7 +35,7 @@ class Glossary(SphinxDirective):
         _relative, file = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(file)
         with Path(file).open(encoding="utf-8") as stream:
-            rows = sorted(csv.DictReader(stream), key=order(str(self.config.language)))
+            rows = sorted(csv.DictReader(stream), key=order(sites()[self.config.language]))
         terms = nodes.definition_list(classes=["glossary", "hs-glossary"])
         for row in rows:
             term = nodes.term("", "", *self._names(row), ids=[label(row["english"])])
@@ -46,16 +45,16 @@ class Glossary(SphinxDirective):
         return [terms]
 
     def _names(self, row: dict[str, str]) -> Iterator[nodes.Node]:
-        """Yield a term in the language of the page, then in the other one, then in code."""
-        english, chinese = [nodes.inline("", row["english"])], [nodes.inline("", row["chinese"])]
-        if row["pinyin"]:
-            sound = nodes.inline("", row["pinyin"], classes=["hs-pinyin"])
-            chinese += [nodes.Text(" "), sound]
-        names = [chinese, english] if self.config.language == "zh_CN" else [english, chinese]
-        yield nodes.strong("", "", names[0][0])
-        yield from names[0][1:]
-        if row["chinese"] != row["english"]:
-            yield from [nodes.Text(" · "), *names[1]]
+        """Yield a term in the language of the page, then in others, then in code."""
+        site = sites()[self.config.language]
+        others = translations() if site.of.code == "en" else [sites()["en"]]
+        for number, each in enumerate([site, *others]):
+            if number and row[each.glossary] == row[site.glossary]:
+                continue
+            name = nodes.inline("", row[each.glossary])
+            yield from [nodes.Text(" · "), name] if number else [nodes.strong("", "", name)]
+            if sound := row.get(each.sound):
+                yield from [nodes.Text(" "), nodes.inline("", sound, classes=["hs-pinyin"])]
         if row["gloss"] not in row["english"]:
             yield from [nodes.Text(" · "), nodes.literal("", row["gloss"])]
 
@@ -76,28 +75,28 @@ class Glossary(SphinxDirective):
         return taught
 
 
-def order(language: str) -> Any:
-    """Return how rows are sorted: by the alphabet, or syllable by syllable as Chinese sounds."""
+def order(site: Site) -> Any:
+    """Return how rows are sorted: by the alphabet, or syllable by syllable as they sound."""
 
-    def english(row: dict[str, str]) -> str:
-        return row["english"].casefold()
+    def by_letters(row: dict[str, str]) -> str:
+        return row[site.glossary].casefold()
 
-    def chinese(row: dict[str, str]) -> list[tuple[str, int, str]]:
-        syllables = row["pinyin"].split()
-        letters = row["chinese"] if syllables else ""
+    def by_sound(row: dict[str, str]) -> list[tuple[str, int, str]]:
+        syllables = row[site.sound].split()
+        letters = row[site.glossary] if syllables else ""
         return [
-            (*_sound(syllable), letter)
+            (*_sound(syllable, site.tones), letter)
             for syllable, letter in zip(syllables, letters, strict=False)
         ] or [(row["english"].casefold(), 0, "")]
 
-    return chinese if language == "zh_CN" else english
+    return by_sound if site.sound else by_letters
 
 
-def _sound(syllable: str) -> tuple[str, int]:
-    """Split a syllable into its letters and its tone; 5 is the light one."""
-    parts = unicodedata.normalize("NFD", syllable)
-    tone = next((TONES.index(mark) + 1 for mark in parts if mark in TONES), 5)
-    return "".join(mark for mark in parts if mark not in TONES), tone
+def _sound(syllable: str, tones: str) -> tuple[str, int]:
+    """Split a syllable into its letters and its tone; the light one, without a mark, is last."""
+    parts = unicodedata.normalize("NFD" if tones else "NFC", syllable)
+    tone = next((tones.index(mark) for mark in parts if mark in tones), len(tones))
+    return "".join(mark for mark in parts if mark not in tones), tone
 
 
 def label(english: str) -> str:
@@ -114,9 +113,10 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
     docs = Path(app.srcdir)
     if app.builder.name != "html" or docname not in course(docs):
         return
-    chinese = app.config.language == "zh_CN"
-    glossary = read_glossary(docs / "glossary.csv")
-    meanings = _meanings(docs) if chinese else {}
+    site = sites()[app.config.language]
+    other = translations()[0] if site.of.code == "en" else sites()["en"]
+    glossary = read_glossary(docs / "glossary.csv", site)
+    meanings = _meanings(docs, site.of.code) if site.of.code != "en" else {}
     address = app.builder.get_relative_uri(docname, PAGE)
     marked: set[str] = set()
     for paragraph in document.findall(nodes.paragraph):
@@ -128,7 +128,9 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 continue
             pieces: list[nodes.Node] = []
             end = 0
-            for start, stop, term in sorted(uses(text, terms, chinese), key=lambda use: use[:2]):
+            for start, stop, term in sorted(
+                uses(text, terms, site.of.script), key=lambda use: use[:2]
+            ):
                 name = term.row["english"]
                 if name in marked:
                     continue
@@ -136,7 +138,8 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 pieces += [nodes.Text(text[end:start])] if start > end else []
                 meaning = term.row["meaning"]
                 use = TermUse("", text[start:stop], href=f"{address}#{label(name)}")
-                use["other"] = name if chinese else term.row["chinese"]
+                use["other"] = term.row[other.glossary]
+                use["language"] = other.of.tag
                 use["meaning"] = meanings.get(meaning, meaning)
                 pieces.append(use)
                 end = stop
@@ -144,11 +147,11 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
 
 
-def uses(text: str, terms: list[Term], chinese: bool) -> Iterator[tuple[int, int, Term]]:
+def uses(text: str, terms: list[Term], script: str) -> Iterator[tuple[int, int, Term]]:
     """Find the terms in a text, the longest first, no word in two of them."""
-    found = [(_pattern(term, chinese), term) for term in terms]
-    if chinese:
-        found.sort(key=lambda pair: -max(map(len, pair[1].chinese)))
+    found = [(_pattern(term, script), term) for term in terms]
+    if script:
+        found.sort(key=lambda pair: -max(map(len, pair[1].words)))
     for pattern, term in found:
         for use in pattern.finditer(text):
             start = use.end() - len(re.sub(r"^(?:an?|the|its) ", "", use[0], flags=re.IGNORECASE))
@@ -156,14 +159,14 @@ def uses(text: str, terms: list[Term], chinese: bool) -> Iterator[tuple[int, int
         text = pattern.sub(lambda use: "\0" * len(use[0]), text)
 
 
-def _pattern(term: Term, chinese: bool) -> re.Pattern[str]:
-    words = sorted(term.chinese, key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, words))) if chinese else term.english
+def _pattern(term: Term, script: str) -> re.Pattern[str]:
+    words = sorted(term.words, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, words))) if script else term.english
 
 
 @cache
-def _meanings(docs: Path) -> dict[str, str]:
-    catalog = read_catalog(docs / f"locale/zh_CN/LC_MESSAGES/{PAGE}.po")
+def _meanings(docs: Path, language: str) -> dict[str, str]:
+    catalog = read_catalog(docs / f"locale/{language}/LC_MESSAGES/{PAGE}.po")
     return {str(message.id): str(message.string) for message in catalog}
 
 
@@ -182,7 +185,9 @@ def _depend(app: Sphinx, document: nodes.document) -> None:
     docs = Path(app.srcdir)
     if app.env.docname in course(docs):
         app.env.note_dependency(str(docs / "glossary.csv"))
-        app.env.note_dependency(str(docs / f"locale/zh_CN/LC_MESSAGES/{PAGE}.po"))
+        for site in translations():
+            catalog = docs / f"locale/{site.of.code}/LC_MESSAGES/{PAGE}.po"
+            app.env.note_dependency(str(catalog))
 
 
 def _load_script(
@@ -194,6 +199,7 @@ def _load_script(
 
 def _open(translator: Any, node: TermUse) -> None:
     names = {"href": node["href"], "data-other": node["other"], "data-meaning": node["meaning"]}
+    names["data-language"] = node["language"]
     translator.body.append(translator.starttag(node, "a", "", CLASS="hs-term", **names))
 
 

@@ -16,7 +16,8 @@ from typing import Any
 from docutils import nodes
 from haiku_site import SPHINX
 from haiku_site.content.course import Entry, after_whole_site, contents
-from haiku_site.translate.languages import NAMES
+from haiku_site.translate.languages import sites
+from jinja2 import Template
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
@@ -26,12 +27,9 @@ from haiku_state.errors.base import SITE
 LENGTH = 160
 """Of a description, in characters: about what a search engine shows."""
 
-LOCALES = {"en": "en_US", "zh_CN": "zh_CN"}
-"""What Open Graph calls the languages."""
-
 UNLISTED = {"search", "genindex", "py-modindex"}
 ENTRANCES = ("index.html", "404.html")
-"""The pages above both languages."""
+"""The pages above all languages."""
 
 
 def address() -> str:
@@ -113,7 +111,7 @@ def _page_context(
         "site": site,
         "language": app.config.language,
         "here": f"{site}{app.config.language}/{here}",
-        "locales": sorted(LOCALES.values(), key=LOCALES[app.config.language].__ne__),
+        "locales": _locales(str(app.config.language)),
         "kind": "website" if pagename == "index" else "article",
         # the page that chooses a language knows which one a reader has chosen
         "default": site + ("index.html" if pagename == "index" else f"en/{here}"),
@@ -122,6 +120,11 @@ def _page_context(
     if site:
         for language in context["site_languages"]:
             language["alternate"] = f"{site}{language['code']}/{here}"
+
+
+def _locales(language: str) -> list[str]:
+    """Return what Open Graph calls the languages, that of the page first."""
+    return [sites()[code].open_graph for code in sorted(sites(), key=language.__ne__)]
 
 
 def _write_llms(app: Sphinx) -> None:
@@ -141,14 +144,16 @@ def _write_llms(app: Sphinx) -> None:
 
 
 def add_entrances(site: Path) -> None:
-    """Add what is above both languages: the choice of one, the lost page, lists of pages."""
+    """Add what is above all languages: the choice of one, the lost page, lists of pages."""
     base = address()
     for name in ENTRANCES:
         text = (SPHINX / "templates" / name.replace("index", "root")).read_text(encoding="utf-8")
-        (site / name).write_text(text.replace("{{ site }}", escape(base)), encoding="utf-8")
-    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in NAMES]
+        page = Template(text, keep_trailing_newline=True)
+        text = page.render(site=escape(base), languages=list(sites().values()))
+        (site / name).write_text(text, encoding="utf-8")
+    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in sites()]
     (site / "llms.txt").write_text("\n".join(lists), encoding="utf-8")
-    for code in NAMES:
+    for code in sites():
         (site / code / "llms.txt").unlink()
     if not base:
         return
@@ -171,12 +176,14 @@ def add_entrances(site: Path) -> None:
 
 
 def _entry(base: str, page: str) -> str:
-    """Return a page of both languages, each with its alternates."""
+    """Return a page of all languages, each with its alternates."""
     links = "".join(
-        f'<xhtml:link rel="alternate" hreflang="{tag}" href="{escape(base)}{code}/{page}"/>'
-        for code, (_name, _short, tag) in NAMES.items()
+        f'<xhtml:link rel="alternate" hreflang="{each.of.tag}" href="{escape(base)}{code}/{page}"/>'
+        for code, each in sites().items()
     )
-    return "".join(f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in NAMES)
+    return "".join(
+        f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in sites()
+    )
 
 
 def _set_base(app: Sphinx, config: Config) -> None:

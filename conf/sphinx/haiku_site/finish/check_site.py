@@ -9,8 +9,9 @@ from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from haiku_site.translate.cells import skeleton
-from haiku_site.translate.gate.catalog_files import HAN, read_catalog
+from haiku_site.translate.gate.catalog_files import read_catalog
 from haiku_site.translate.lagging import LAGS, MISSING
+from haiku_site.translate.languages import Site, sites, translations
 
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload"}
@@ -28,7 +29,7 @@ SILENT = {
 TEXT_ATTRIBUTES = ("alt", "title", "aria-label", "placeholder")
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
-# what a Chinese page says in Latin letters alone: names, and those of code, as haiku_state.Counter
+# what a translated page has in Latin letters: names, and those of code, as haiku_state.Counter
 NAMES = {"English", "EnglishEN", "Ctrl+K", "Haiku", "JAX", "Python", "PyTree", "BatchNorm", "dtype"}
 NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox"}
 NAMES |= {"Flax NNX", "Equinox", "carry", "Linux", "Linux,", "GPU", "macOS", "Windows"}
@@ -154,66 +155,73 @@ def check_site(site: Path, locale: Path) -> list[str]:
     Each translation in ``locale`` must be found on its page: so an English paragraph in its place
     is seen, and a paragraph that was not read.
     """
-    languages = {"en": "en", "zh_CN": "zh-CN"}
     pages = {
         code: {
             file.relative_to(site / code): Page(file)
             for file in sorted((site / code).rglob("*.html"))
             if "_static" not in file.parts  # pieces of the theme
         }
-        for code in languages
+        for code in sites()
     }
-    english, chinese = pages["en"], pages["zh_CN"]
-    found = [f"{name}: in one language only" for name in sorted(english.keys() ^ chinese.keys())]
-    for name in sorted(english.keys() & chinese.keys()):
-        found += [f"{name}: {what}" for what in _compare(english[name], chinese[name])]
-    for code, tag in languages.items():
+    found = []
+    for other in translations():
+        english, translated = pages["en"], pages[other.of.code]
+        only = sorted(english.keys() ^ translated.keys())
+        found += [f"{name}: in one language only" for name in only]
+        for name in sorted(english.keys() & translated.keys()):
+            compared = _compare(english[name], translated[name], other)
+            found += [f"{name}: {what}" for what in compared]
+        messages = locale / other.of.code / "LC_MESSAGES"
+        for catalog in sorted(messages.rglob("*.po")):
+            name = catalog.relative_to(messages).with_suffix(".html")
+            if name in translated:
+                not_shown = _not_shown(catalog, translated[name], other)
+                found += [f"{catalog}:{what}" for what in not_shown]
+    for code, language in sites().items():
         for page in pages[code].values():
-            if page.language != tag:
-                found.append(f"{page.file}: lang is {page.language!r}, not {tag!r}")
+            if page.language != language.of.tag:
+                found.append(f"{page.file}: lang is {page.language!r}, not {language.of.tag!r}")
             found += [f"{page.file}: {what}" for what in _offline(page)]
             found += [f"{page.file}: no alt text: {image}" for image in page.no_alt]
             found += [f"{page.file}: {what}" for what in page.not_closed]
             found += [f"{page.file}: the policy blocks {what}" for what in page.blocked]
-    for catalog in sorted((locale / "zh_CN/LC_MESSAGES").rglob("*.po")):
-        name = catalog.relative_to(locale / "zh_CN/LC_MESSAGES").with_suffix(".html")
-        if name in chinese:
-            found += [f"{catalog}:{what}" for what in _not_shown(catalog, chinese[name])]
     return found + list(_dead_links(site, pages))
 
 
-def _compare(english: Page, chinese: Page) -> Iterator[str]:
-    if sorted(english.ids) != sorted(chinese.ids):
-        yield f"ids differ: {sorted(set(english.ids) ^ set(chinese.ids))}"
-    if list(map(skeleton, english.cells)) != list(map(skeleton, chinese.cells)):
+def _compare(english: Page, translated: Page, site: Site) -> Iterator[str]:
+    if sorted(english.ids) != sorted(translated.ids):
+        yield f"ids differ: {sorted(set(english.ids) ^ set(translated.ids))}"
+    if list(map(skeleton, english.cells)) != list(map(skeleton, translated.cells)):
         yield "the code of the cells differs"
-    if english.outputs != chinese.outputs:
+    if english.outputs != translated.outputs:
         yield "the outputs of the cells differ"
-    if chinese.lags:  # it says so itself, and shows the English
+    if translated.lags:  # it says so itself, and shows the English
         return
-    pieces = len(english.prose), len(chinese.prose)
+    pieces = len(english.prose), len(translated.prose)
     if pieces[0] != pieces[1]:
         yield f"{pieces[1]} pieces of prose, and {pieces[0]} in English"
-    for text in chinese.prose:
-        if english.file.name != GENERATED and _is_english(text):
-            yield f"English on the Chinese page: {text!r}"
+    for text in translated.prose:
+        if english.file.name != GENERATED and _is_english(text, site.of.script):
+            yield f"English on the {site.of.english_name} page: {text!r}"
 
 
-def _is_english(text: str) -> bool:
-    """Return whether a text has no Chinese, but a word that is not a name."""
-    if re.search(f"[{HAN}]", text) or text.rstrip("#") in NAMES:  # a heading ends in its link, #
+def _is_english(text: str, script: str) -> bool:
+    """Return whether a text has nothing of a script, but a word that is not a name."""
+    if (
+        not script or re.search(f"[{script}]", text) or text.rstrip("#") in NAMES
+    ):  # a heading ends in its link, #
         return False
     words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]
     return any(re.search("[a-z]{2,}", word) for word in words if not re.search("[0-9]", word))
 
 
-def _not_shown(catalog: Path, page: Page) -> Iterator[str]:
-    """Look on the page for the longest run of Chinese of each message: it has no markup in it."""
+def _not_shown(catalog: Path, page: Page, site: Site) -> Iterator[str]:
+    """Look on the page for the longest run of letters of each message: no markup is in it."""
     shown = "\n".join(["".join(piece.split()) for piece in page.prose + page.cells])
     for message in read_catalog(catalog):
         if SOMETIMES in message.user_comments:
             continue
-        runs = re.findall(f"[{HAN}，。：；？！、（）…]+", str(message.string))
+        runs = re.findall(f"[{site.of.script}{site.not_at_line_start}]+", str(message.string))
         if message.id and runs and (longest := max(runs, key=len)) not in shown:
             yield f"{message.lineno}: not shown on {page.file}: {longest!r}"
 

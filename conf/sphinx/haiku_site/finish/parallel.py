@@ -1,7 +1,7 @@
-"""Each paragraph in the other language too, for readers of one who learn the other.
+"""Each paragraph in another language too, for readers of one who learn the other.
 
-Both languages of a page come from one source, so that its paragraphs correspond in order. Each
-gets a number. What the other language says lies in a script beside the page, which
+All languages of a page come from one source, so that its paragraphs correspond in order. Each
+gets a number. What another language says lies in a script beside the page, which
 ``static/parallel.js`` loads when a reader asks for it: a page gets no heavier, and a script can be
 loaded from a disk, where a page cannot read another one.
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from haiku_site.translate.lagging import LAGS, MISSING
-from haiku_site.translate.languages import NAMES
+from haiku_site.translate.languages import Site, sites, translations
 from sphinx.application import Sphinx
 from sphinx.locale import _
 
@@ -29,14 +29,12 @@ DRAWN = re.compile(r'class="[^"]*\b(?:eyebrow|hs-chips)\b')
 SORTED = {"reference/glossary.html", "genindex.html", "py-modindex.html"}
 """Pages that each language sorts by its own alphabet."""
 
-NOTES = {LAGS: "英文已有改动，这一段译文还没有跟上。英文是：", MISSING: "这一段还没有译文。"}
-
 
 def pair(site: Path, pages: dict[Path, str]) -> list[str]:
-    """Number the paragraphs that differ, and write what the other language says beside each page.
+    """Number the paragraphs that differ, and write what another language says beside each page.
 
     Args:
-      site: the folder with both languages.
+      site: the folder with all languages.
       pages: the text of each page, which is changed.
 
     Returns:
@@ -45,29 +43,43 @@ def pair(site: Path, pages: dict[Path, str]) -> list[str]:
     problems = []
     for page in [page for page in pages if page.is_relative_to(site / "en")]:
         name = page.relative_to(site / "en")
-        other = site / "zh_CN" / name
-        if name.as_posix() in SORTED or other not in pages:
+        if name.as_posix() in SORTED:
             continue
-        english, chinese = Article(pages[page]), Article(pages[other])
-        if english.kinds() != chinese.kinds():
-            problems.append(f"{name}: the paragraphs of the two languages do not correspond")
-            continue
-        differ = [
-            number
-            for number, texts in enumerate(zip(english.texts(), chinese.texts(), strict=True))
-            if texts[0] != texts[1] and not DRAWN.search(english.blocks[number][2])
-        ]
-        lagging = chinese.lagging()
-        for file, here, there in ((page, english, chinese), (other, chinese, english)):
-            numbered = [number for number in differ if number not in lagging]
-            below = {number: _below(english, number, kind) for number, kind in lagging.items()}
-            pages[file] = here.numbered(numbered, below if here is chinese else {})
-            texts = there.texts()
-            said = json.dumps({number: texts[number] for number in numbered}, ensure_ascii=False)
-            if numbered:
-                script = file.with_suffix(".other.js")
-                script.write_text(f"haikuStateOther({said});\n", encoding="utf-8")
+        english, paired = Article(pages[page]), set()
+        for other in translations():
+            file = site / other.of.code / name
+            if file not in pages:
+                continue
+            translated = Article(pages[file])
+            if english.kinds() != translated.kinds():
+                languages = f"English and {other.of.english_name}"
+                problems.append(f"{name}: the paragraphs of {languages} do not correspond")
+                continue
+            lagging = translated.lagging()
+            numbers = [
+                number
+                for number, texts in enumerate(
+                    zip(english.texts(), translated.texts(), strict=True)
+                )
+                if texts[0] != texts[1] and number not in lagging
+                if not DRAWN.search(english.blocks[number][2])
+            ]
+            below = {number: _below(english, number, lagging[number], other) for number in lagging}
+            pages[file] = translated.numbered(numbers, below)
+            paired.update(numbers)
+            _write(page, other.of.code, translated, numbers)
+            _write(file, "en", english, numbers)
+        pages[page] = english.numbered(sorted(paired), {})
     return problems
+
+
+def _write(page: Path, code: str, said: "Article", numbers: list[int]) -> None:
+    """Write what another language says beside a page."""
+    texts = said.texts()
+    by_number = json.dumps({number: texts[number] for number in numbers}, ensure_ascii=False)
+    if numbers:
+        script = page.with_suffix(f".other.{code}.js")
+        script.write_text(f"haikuStateOther({by_number});\n", encoding="utf-8")
 
 
 class Article:
@@ -80,7 +92,7 @@ class Article:
         self.blocks = list(BLOCK.finditer(self.html))
 
     def kinds(self) -> list[tuple[str, list[str]]]:
-        """Return what corresponds in both languages: each block's tag, and the code in it."""
+        """Return what corresponds in all languages: each block's tag, and the code in it."""
         return [(block[1], sorted(CODE.findall(block[3]))) for block in self.blocks]
 
     def texts(self) -> list[str]:
@@ -112,9 +124,9 @@ class Article:
         return "".join([*pieces, self.html[end:], self.after])
 
 
-def _below(english: Article, number: int, kind: str) -> tuple[str, str]:
+def _below(english: Article, number: int, kind: str, site: Site) -> tuple[str, str]:
     """Return what language a block is in that lags, and what is shown below it."""
-    note = f'<p class="hs-lags-note">{NOTES[kind]}</p>'
+    note = f'<p class="hs-lags-note">{site.lags if kind == LAGS else site.missing}</p>'
     text = f'<p lang="en">{english.texts()[number]}</p>' if kind == LAGS else ""
     language = "" if kind == LAGS else ' lang="en"'
     return language, f'<div class="hs-other" translate="no">{note}{text}</div>'
@@ -123,13 +135,24 @@ def _below(english: Article, number: int, kind: str) -> tuple[str, str]:
 def _page_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    [[_name, _short, tag]] = [NAMES[code] for code in NAMES if code != app.config.language]
+    here = app.config.language
+    others = translations() if here == "en" else [sites()["en"]]
+    stem = pagename.rpartition("/")[2]
+    one = f"the {others[0].of.english_name}" if len(others) == 1 else ""
     context["site_parallel"] = {
-        "address": f"{pagename.rpartition('/')[2]}.other.js",
-        "tag": tag,
-        "label": _("With the Chinese:"),
-        "show": _("Show the Chinese"),
-        "short": "EN" if tag == "en" else "中",
+        "label": _("With the English:") if here != "en" else f"With {one}".rstrip() + ":",
+        "languages": [
+            {
+                "address": f"{stem}.other.{site.of.code}.js",
+                "tag": site.of.tag,
+                "name": site.of.name,
+                "mark": site.mark,
+                "show": _("Show the English")
+                if here != "en"
+                else f"Show the {site.of.english_name}",
+            }
+            for site in others
+        ],
         "choices": {
             "none": _("not shown"),
             "each": _("on demand"),

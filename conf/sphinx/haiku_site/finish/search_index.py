@@ -15,6 +15,7 @@ from typing import Any
 from docutils import nodes
 from haiku_site import SPHINX, compat
 from haiku_site.content.course import after_whole_site
+from haiku_site.translate.languages import scripts, sites, translations
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
@@ -23,7 +24,7 @@ from sphinx.errors import ExtensionError
 SEARCHED = ("class", "exception", "function", "method")  # other names belong to the place around
 UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 WORDS = re.compile(r"[^\W\d][\w.]*")
-SENTENCE = re.compile(r"[^\W\d]{2,}\W+[^\W\d]{2,}\W+[^\W\d]{2,}|[\u4e00-\u9fff]{4}")
+SENTENCE = re.compile(rf"[^\W\d]{{2,}}\W+[^\W\d]{{2,}}\W+[^\W\d]{{2,}}|[{scripts()}]{{4}}")
 
 
 def places_of(document: nodes.document) -> Iterator[list[str]]:
@@ -156,7 +157,11 @@ def synonyms(docs: Path) -> list[list[str]]:
     with (docs / "glossary.csv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             english = re.sub(r" \((.*?)\)", r" / \1", row["english"]).split(" / ")
-            groups[english[0]] = [*english, *row["chinese"].split(" / ")]
+            others = (row[site.glossary] for site in translations())
+            groups[english[0]] = [
+                *english,
+                *(word for words in others for word in words.split(" / ")),
+            ]
     with (docs / "synonyms.csv").open(encoding="utf-8") as stream:
         for words in csv.reader(stream):
             groups.setdefault(words[0], []).extend(words)
@@ -179,14 +184,33 @@ def also_searched(docs: Path, language: str) -> dict[str, str]:
 
 
 def simplified(used: str) -> dict[str, str]:
-    """Return the simplified form of each traditional character, of those whose form is used.
+    """Return the letter that is searched for another one, such as the simplified of a traditional.
 
     Args:
       used: all characters that the pages use.
     """
-    lines = (SPHINX / "opencc/TSCharacters.txt").read_text(encoding="utf-8").splitlines()
+    files = [SPHINX / site.same_letters for site in translations() if site.same_letters]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     rows = (re.split(r"\s", line) for line in lines if re.match(r"\w\t", line))
     return {row[0]: row[1] for row in rows if row[1] in used and row[1] != row[0]}
+
+
+def query_language(language: str) -> dict[str, str]:
+    """Return how queries are read, which are in the language of the pages or in another one.
+
+    Args:
+      language: that of the pages.
+    """
+    known = sites().values()
+    # one segmenter finds the words of every script
+    unspaced = {site.of.code: site.of.tag for site in known if site.of.script}
+    return {
+        "script": scripts(),
+        "segmenter": unspaced.get(language) or next(iter(unspaced.values()), language),
+        "noIdeas": " ".join(site.no_ideas for site in known),
+        "definition": "|".join(site.definition for site in known if site.definition),
+        "negations": "".join(site.negations for site in known),
+    }
 
 
 def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "en") -> str:
@@ -212,6 +236,7 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
     index = {
         "pages": listed,
         "synonyms": groups,
+        "language": query_language(language),
         "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False)),
     }
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))

@@ -27,6 +27,7 @@ from haiku_site.content.folds import FOLDED
 from haiku_site.content.metadata import address
 from haiku_site.notebooks.markdown import Markdown, svg_address
 from haiku_site.translate.cells import skeleton
+from haiku_site.translate.languages import sites
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -229,7 +230,7 @@ class Notebooks(SphinxDirective):
         [part] = self.arguments or [""]
         if part and part not in [Path(name).parent.name for name in parts(Path(self.env.srcdir))]:
             raise self.error(f"there is no part {part}")
-        options = f" --part {part}" * bool(part) + " --lang zh_CN" * (language == "zh_CN")
+        options = f" --part {part}" * bool(part) + f" --lang {language}" * (language != "en")
         commands = (
             f'$ python -m pip install "haiku-state[lab]"\n$ python -m haiku_state lab{options}'
         )
@@ -246,15 +247,14 @@ class Notebooks(SphinxDirective):
 
 
 def check_notebooks(site: Path) -> list[str]:
-    """Compare the notebooks of the two languages: the same cells, code and outputs, with words."""
+    """Compare the notebooks of the languages: the same cells, code and outputs, with words."""
     found = []
     names = sorted(file.relative_to(site / "en") for file in site.glob(f"en/{FOLDER}/*/*.ipynb"))
     for name in names:
-        english, chinese = (
-            nbformat.read(site / language / name, as_version=4).cells
-            for language in ("en", "zh_CN")
+        english, *others = (
+            nbformat.read(site / code / name, as_version=4).cells for code in sites()
         )
-        if list(map(_shape, english)) != list(map(_shape, chinese)):
+        if any(list(map(_shape, english)) != list(map(_shape, other)) for other in others):
             found.append(f"{name}: the cells, their code or their outputs differ")
         bare = [cell.source for cell in english if cell.cell_type == "code" and _is_bare(cell)]
         found += [f"{name}: what are the numbers that this cell prints?\n{cell}" for cell in bare]
@@ -270,7 +270,7 @@ def _is_bare(cell: Any) -> bool:
 
 
 def _shape(cell: Any) -> Any:
-    """Return what is equal in both languages."""
+    """Return what is equal in all languages."""
     if cell.cell_type == "code":
         return cell.metadata, skeleton(cell.source), list(map(_without_words, cell.outputs))
     return [cell.source.count(mark) for mark in ("\n\n", "`", "](", "$")]

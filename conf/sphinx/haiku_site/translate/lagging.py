@@ -11,12 +11,15 @@ from docutils import nodes
 from haiku_site.content.course import link_to
 from haiku_site.translate.cells import CellProse
 from haiku_site.translate.gate.catalog_files import read_catalog
+from haiku_site.translate.languages import translations
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import extract_messages
+
+from haiku_state.errors.language import languages
 
 LAGS, MISSING = "hs-lags", "hs-not-translated"
 
@@ -67,12 +70,16 @@ class MarkLagging(SphinxTransform):
 
 
 class ProgressTable(SphinxDirective):
-    """How far the Chinese of each page is, from its catalog."""
+    """How far the translation of each page is, from its catalog."""
 
     def run(self) -> list[nodes.Node]:
+        """Make a table for each language."""
+        return [self._table(site.of.code) for site in translations()]
+
+    def _table(self, language: str) -> nodes.Node:
         """Make a row a page, and one for all."""
         rows, total = [], Progress(0, 0, 0)
-        folder = _messages(self.env, "zh_CN")
+        folder = _messages(self.env, language)
         for catalog in sorted(folder.rglob("*.po")):
             name = catalog.relative_to(folder).with_suffix("").as_posix()
             if name not in self.env.found_docs:  # what the theme says
@@ -86,7 +93,8 @@ class ProgressTable(SphinxDirective):
         body = nodes.tbody("", *rows, _row(nodes.Text(_("All pages")), total))
         columns = (nodes.colspec(colwidth=width) for width in (6, 1, 1, 1, 1))
         group = nodes.tgroup("", *columns, nodes.thead("", head), body, cols=5)
-        return [nodes.table("", group, classes=["hs-progress-table"])]
+        name = [nodes.title("", languages()[language].name)] * (len(translations()) > 1)
+        return nodes.table("", *name, group, classes=["hs-progress-table"])
 
 
 def _messages(env: BuildEnvironment, language: str) -> Path:

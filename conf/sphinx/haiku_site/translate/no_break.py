@@ -1,4 +1,4 @@
-"""On Chinese pages, a mark such as ``，`` never begins a line after code or a formula.
+"""Where a language asks for it, a mark such as ``，`` never begins a line after code or a formula.
 
 A browser may break the line behind inline code or a formula, whatever follows; so both are put in a
 span that does not break.
@@ -8,11 +8,9 @@ import re
 from typing import Any
 
 from docutils import nodes
+from haiku_site.translate.languages import sites
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
-
-# reStructuredText separates code from the mark by an escaped space, which docutils leaves as \x00
-MARKS = re.compile("(?:\x00 )?[，。；：、！？）》”…]+")
 
 
 class KeepMarks(SphinxPostTransform):
@@ -23,12 +21,15 @@ class KeepMarks(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Look at every text that begins with a mark, the last of each paragraph first."""
-        if self.config.language != "zh_CN":
+        kept_back = sites()[self.config.language].not_at_line_start
+        if not kept_back:
             return
+        # reStructuredText separates code from the mark by an escaped space, for docutils \x00
+        pattern = re.compile(f"(?:\x00 )?[{kept_back}]+")
         for parent in list(self.document.findall(nodes.TextElement)):
             for at in range(len(parent) - 2, -1, -1):
                 before, text = parent[at : at + 2]
-                marks = MARKS.match(text) if isinstance(text, nodes.Text) else None
+                marks = pattern.match(text) if isinstance(text, nodes.Text) else None
                 if marks and _ends_in_code(before):
                     kept = nodes.inline("", "", before, nodes.Text(marks[0]))
                     kept["classes"].append("hs-no-break")

@@ -7,14 +7,12 @@ from typing import NamedTuple
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po
-
-HAN = r"㐀-䶿一-鿿"
+from haiku_site.translate.languages import Site
 
 # A text is in quotes that are closed, with the escapes that Babel writes. There is no msgctxt,
 # without which Sphinx looks a text up, so that readers would get English.
 _LINE = re.compile(r'(?:(msgid|msgstr) )?"((?:[^"\\]|\\["\\nt])*)"|#.*|')
-# Everything else is invisible, looks like another character, or has no place in Chinese.
-_STRANGE = re.compile(rf"[^ -~{HAN}，。：；？！、（）《》“”‘’…—–×−±≤≥≈→⁰¹²³⁴⁵⁶⁷⁸⁹⁻½·©]")
+_SIGNS = "—–×−±≤≥≈→⁰¹²³⁴⁵⁶⁷⁸⁹⁻½·©"
 
 
 class Problem(NamedTuple):
@@ -35,7 +33,7 @@ def read_catalog(file: Path) -> Catalog:
         return read_po(stream, abort_invalid=True)
 
 
-def malformed(file: Path) -> list[Problem]:
+def malformed(file: Path, site: Site) -> list[Problem]:
     """Look for what Babel cannot read, or reads as something else."""
     data = file.read_bytes()
     try:
@@ -43,10 +41,12 @@ def malformed(file: Path) -> list[Problem]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n")
         return [Problem(file, line + 1, "not UTF-8", repr(data.split(b"\n")[line]))]
+    # Everything else is invisible, looks like another character, or has no place in the language.
+    known = f" -~{site.of.script}{site.letters}{_SIGNS}"
     strange = [
         Problem(file, number, f"{character!a} {unicodedata.name(character, '')}".strip(), line)
         for number, line in enumerate(lines, 1)
-        for character in _STRANGE.findall(line)
+        for character in re.findall(f"[^{known}]", line)
     ]
     wrong = _first_wrong_line(lines)
     if wrong and not strange:

@@ -10,6 +10,7 @@ from haiku_site.content.course import course
 from haiku_site.translate.gate.catalog_files import Problem
 from haiku_site.translate.gate.markup import EDGE, markup
 from haiku_site.translate.gate.terms import Term, terms_in
+from haiku_site.translate.languages import Site, sites
 
 
 class Entry(NamedTuple):
@@ -21,7 +22,7 @@ class Entry(NamedTuple):
 
     line: int
     english: str
-    chinese: str
+    translation: str
     is_rst: bool
 
     def problem(self, what: str) -> Problem:
@@ -29,12 +30,14 @@ class Entry(NamedTuple):
         return Problem(self.file, self.line, what, self.english)
 
 
-def check_consistency(entries: list[Entry], docs: Path, glossary: list[Term]) -> list[Problem]:
+def check_consistency(
+    entries: list[Entry], docs: Path, glossary: list[Term], site: Site
+) -> list[Problem]:
     """Check the messages of all catalogs against each other."""
     return [
         *_two_translations(entries),
         *_links_without_title(entries),
-        *_missing_glosses(entries, docs, glossary),
+        *_missing_glosses(entries, docs, glossary, *site.brackets),
         *_idle_rows(entries, docs / "glossary.csv", glossary),
     ]
 
@@ -43,24 +46,24 @@ def _two_translations(entries: list[Entry]) -> Iterator[Problem]:
     first: dict[str, Entry] = {}
     for entry in entries:
         before = first.setdefault(entry.english, entry)
-        if entry.chinese != before.chinese:
-            yield entry.problem(f"{before.file}:{before.line} has {before.chinese!r}")
+        if entry.translation != before.translation:
+            yield entry.problem(f"{before.file}:{before.line} has {before.translation!r}")
 
 
 def _links_without_title(entries: list[Entry]) -> Iterator[Problem]:
-    """Where the English text of a link is the title of its page, the Chinese holds its title."""
+    """Where the English text of a link is its page's title, the translation has that too."""
     titles: dict[str, Entry] = {}
     for entry in entries:
         titles.setdefault(entry.page, entry)  # a catalog begins with the title
     for entry in entries:
         if entry.is_rst:
             continue
-        chinese = dict(_links(entry.chinese))
+        translated = dict(_links(entry.translation))
         for target, text in _links(entry.english):
             title = titles.get(_page(entry.page, target))
             if title and _plain(text) == _plain(title.english):
-                expected = _plain(title.chinese)
-                if expected not in _plain(chinese.get(target, expected)):
+                expected = _plain(title.translation)
+                if expected not in _plain(translated.get(target, expected)):
                     yield entry.problem(f"the title of {target} is {expected!r}")
 
 
@@ -78,11 +81,14 @@ def _page(page: str, target: str) -> str:
 
 def _plain(title: str) -> str:
     """Return a title without its number and article, as a link to it is written."""
-    return re.sub(r"^(?:lesson \d+: |第 \d+ 课：)?(?:the |an? )?", "", title.casefold())
+    prefixes = "|".join(site.title_prefix for site in sites().values() if site.title_prefix)
+    return re.sub(rf"^(?:{prefixes})?(?:the |an? )?", "", title.casefold())
 
 
-def _missing_glosses(entries: list[Entry], docs: Path, glossary: list[Term]) -> Iterator[Problem]:
-    """The first sentence of the course with a term has ``中文（gloss）``; a heading has no room."""
+def _missing_glosses(
+    entries: list[Entry], docs: Path, glossary: list[Term], opens: str, ends: str
+) -> Iterator[Problem]:
+    """The first sentence of the course with a term has ``word (gloss)``; a heading has no room."""
     wanted = {term.line for term in glossary if term.gloss}
     by_page: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -92,16 +98,16 @@ def _missing_glosses(entries: list[Entry], docs: Path, glossary: list[Term]) -> 
             if entry.english[-1] not in ".:?!":
                 continue
             english = markup(entry.english, entry.is_rst).text
-            chinese = markup(entry.chinese, entry.is_rst).text.replace(EDGE, "")
+            translation = markup(entry.translation, entry.is_rst).text.replace(EDGE, "")
             for term, words in terms_in(english, glossary):
                 if term.line not in wanted:
                     continue
                 wanted.remove(term.line)
-                # a further word may follow in the brackets: 批归一化（batch normalization，又译……）
-                shown = [f"{word}（{term.gloss}" for word in term.chinese]
-                if not any(re.search(re.escape(text) + "[，）]", chinese) for text in shown):
+                # a further word may follow in the brackets
+                shown = [f"{word}{opens}{term.gloss}" for word in term.words]
+                if not any(re.search(re.escape(text) + ends, translation) for text in shown):
                     first = f"the first {words!r} of the course"
-                    yield entry.problem(f"{first} has no {shown[0]}）")
+                    yield entry.problem(f"{first} has no {shown[0]}{ends[-2]}")
 
 
 def _idle_rows(entries: list[Entry], file: Path, glossary: list[Term]) -> Iterator[Problem]:
