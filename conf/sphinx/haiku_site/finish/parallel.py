@@ -138,9 +138,9 @@ def _page_context(
     here = app.config.language
     others = translations() if here == "en" else [sites()["en"]]
     stem = pagename.rpartition("/")[2]
-    one = f"the {others[0].of.english_name}" if len(others) == 1 else ""
+    one = f"the {others[0].of.english_name}" if len(others) == 1 else "another language"
     context["site_parallel"] = {
-        "label": _("With the English:") if here != "en" else f"With {one}".rstrip() + ":",
+        "label": _("With the English:") if here != "en" else f"With {one}:",
         "languages": [
             {
                 "address": f"{stem}.other.{site.of.code}.js",

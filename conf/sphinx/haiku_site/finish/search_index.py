@@ -183,13 +183,15 @@ def also_searched(docs: Path, language: str) -> dict[str, str]:
         }
 
 
-def simplified(used: str) -> dict[str, str]:
+def simplified(used: str, language: str) -> dict[str, str]:
     """Return the letter that is searched for another one, such as the simplified of a traditional.
 
     Args:
       used: all characters that the pages use.
+      language: that of the pages. On English pages people search in every language.
     """
-    files = [SPHINX / site.same_letters for site in translations() if site.same_letters]
+    asked = translations() if language == "en" else [sites()[language]]
+    files = [SPHINX / site.same_letters for site in asked if site.same_letters]
     lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     rows = (re.split(r"\s", line) for line in lines if re.match(r"\w\t", line))
     return {row[0]: row[1] for row in rows if row[1] in used and row[1] != row[0]}
@@ -237,7 +239,7 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
         "pages": listed,
         "synonyms": groups,
         "language": query_language(language),
-        "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False)),
+        "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False), language),
     }
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     return f"globalThis.searchIndex = {text};\n"
