@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from haiku_state.errors.language import reading
+from haiku_state.errors.language import languages, reading
 from haiku_state.exercises import names, solution
 from haiku_state.exercises.folder import DEFAULT
 
@@ -16,7 +16,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from user import User
 
 DOCS = Path(__file__).parents[2] / "docs/exercises"
-LANGUAGES = ("en", "zh_CN")
+LANGUAGES = tuple(languages())
 EDITED = {"en": "(you change the file in your editor)", "zh_CN": "（在编辑器里修改文件）"}
 FIRST = names()[0]
 

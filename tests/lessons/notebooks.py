@@ -26,17 +26,19 @@ from lessons.driver import LIMIT  # noqa: E402
 from lessons.executed import shown  # noqa: E402
 from lessons.exemptions import EXEMPTIONS  # noqa: E402
 
+from haiku_state.errors.language import languages  # noqa: E402
+
 
 def main() -> int:
     """Run notebooks, each with a kernel and in a folder of its own, and name what differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path)
     parser.add_argument("lessons", nargs="*", help="haiku/batch_norm …; all by default")
-    parser.add_argument("--lang", choices=("en", "zh_CN"), action="append", help="both by default")
+    parser.add_argument("--lang", choices=[*languages()], action="append", help="all by default")
     options = parser.parse_intermixed_args()
     os.environ |= {"HAIKU_STATE_LANG": "en", "JAX_PLATFORMS": "cpu"}  # as the site was built
     problems = 0
-    for language in options.lang or ("en", "zh_CN"):
+    for language in options.lang or languages():
         folder = options.site / language / "notebooks"
         files = [file.relative_to(folder) for file in sorted(folder.glob("*/*.ipynb"))]
         names = options.lessons or [file.with_suffix("").as_posix() for file in files]

@@ -14,9 +14,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from haiku_state.errors.language import languages
+
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-LANGUAGES = ("en", "zh_CN")
+LANGUAGES = tuple(languages())
 RANKS = """async (queries) => {
     const found = [];
     for (const query of queries) {

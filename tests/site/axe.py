@@ -9,12 +9,14 @@ import itertools
 import sys
 from pathlib import Path
 
+from haiku_state.errors.language import languages
+
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build/site"
 RUN = "axe.run({resultTypes: ['violations']})"
 NOT_LOADED = "script[data-src]"
 NOT_LAID_OUT = ".bd-article section :is(section, dl.py):not([style])"
-VIEWS = [*itertools.product(("en", "zh_CN"), ("light", "dark"), (360, 1280))]
+VIEWS = [*itertools.product(languages(), ("light", "dark"), (360, 1280))]
 
 
 def main() -> int:

@@ -10,6 +10,8 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 from chromium import running  # noqa: E402
 
+from haiku_state.errors.language import languages  # noqa: E402
+
 SCALE = 0.75  # 1200 by 630, the size of a preview, shows this much more
 SIZE = {"width": 1600, "height": 840}
 REST = """() => {
@@ -18,7 +20,7 @@ REST = """() => {
 }"""
 
 with running() as browser:
-    for language in ("en", "zh_CN"):
+    for language in languages():
         page = browser.new_page(viewport=SIZE, device_scale_factor=SCALE, color_scheme="light")
         page.goto((ROOT / f"build/site/{language}/index.html").as_uri())
         page.wait_for_load_state("networkidle")

@@ -16,6 +16,8 @@ from typing import Any
 
 from weight import counting_server
 
+from haiku_state.errors.language import languages
+
 ROOT = Path(__file__).parents[2]
 PAGES = (
     "index",
@@ -29,7 +31,7 @@ PAGES = (
     "api/update",
     "api/errors",
 )
-LANGUAGES = ("en", "zh_CN")
+LANGUAGES = tuple(languages())
 ROUNDS = 3
 CATEGORIES = ("performance", "accessibility", "best-practices", "seo")
 LINE = {"offline": False, "latency": 0, "downloadThroughput": 2e5, "uploadThroughput": 2e5}

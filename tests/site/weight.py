@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from haiku_state.errors.language import languages
+
 SITE = Path(__file__).parents[2] / "build/site"
 LESSON = "haiku/batch_norm"
 COMPRESSED = (".html", ".css", ".js", ".json", ".svg")
@@ -82,7 +84,7 @@ def main() -> None:
     from chromium import running
 
     with running() as browser:
-        for language in ("en", "zh_CN"):
+        for language in languages():
             for name, files in visit(browser, *(sys.argv[1:2] or [LESSON]), language).items():
                 print(f"{language} {name}: {sum(files.values()) / 1024:.1f} KiB")
                 for path, size in sorted(files.items(), key=lambda item: -item[1]):

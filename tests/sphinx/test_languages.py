@@ -8,7 +8,6 @@ import nbformat
 import pytest
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
-from chromium import running
 from haiku_site import ROOT
 from haiku_site.translate.languages import sites
 
@@ -145,7 +144,7 @@ def translate_pages(tree):
                 write_po(stream, catalog, width=0)
 
 
-def test_a_site_in_three_languages(tree, user):
+def test_a_site_in_three_languages(tree, user, browser):
     build(tree, user, "--update-catalogs")
     translate_pages(tree)
     build(tree, user)
@@ -160,27 +159,24 @@ def test_a_site_in_three_languages(tree, user):
         [cell] = [cell for cell in notebook.cells if cell.cell_type == "code"]
         assert f"# {comment}" in cell.source
         assert cell.outputs[0].text == "count 2\n"
-    with running() as browser:
-        page = browser.new_page()
-        problems = []
-        page.on("pageerror", lambda error: problems.append(error))
-        page.goto((site / "en/pure/counter.html").as_uri())
-        choice, language = page.locator(".hs-parallel select").all()
-        choice.select_option("each")
-        shown = page.locator("h1 + .hs-other")
-        for name, tag, title in (("日本語", "ja", "カウンター"), ("简体中文", "zh-CN", "计数器")):
-            language.select_option(label=name)
-            page.locator(
-                f"h1 .hs-show[aria-label$={'Japanese' if tag == 'ja' else 'Chinese'}]"
-            ).click()
-            assert (shown.inner_text(), shown.get_attribute("lang")) == (title, tag)
-        page.locator("a.language-switcher[lang=ja]").first.click()
-        page.wait_for_url("**/ja/pure/counter.html")
-        page.locator(".hs-parallel select").select_option("each")
-        page.locator("h1 .hs-show").click()
-        assert (shown.inner_text(), shown.get_attribute("lang")) == ("A counter", "en")
-        page.goto((site / "ja/search.html").as_uri() + "?q=純粋関数")
-        page.locator("#hs-found mark", has_text="純粋関数").first.wait_for()
-        page.goto((site / "index.html").as_uri())
-        page.wait_for_url("**/ja/index.html")  # the language that was chosen last
-        assert problems == []
+    page = browser.new_page()
+    problems = []
+    page.on("pageerror", lambda error: problems.append(error))
+    page.goto((site / "en/pure/counter.html").as_uri())
+    choice, language = page.locator(".hs-parallel select").all()
+    choice.select_option("each")
+    shown = page.locator("h1 + .hs-other")
+    for name, tag, title in (("日本語", "ja", "カウンター"), ("简体中文", "zh-CN", "计数器")):
+        language.select_option(label=name)
+        page.locator(f"h1 .hs-show[aria-label$={'Japanese' if tag == 'ja' else 'Chinese'}]").click()
+        assert (shown.inner_text(), shown.get_attribute("lang")) == (title, tag)
+    page.locator("a.language-switcher[lang=ja]").first.click()
+    page.wait_for_url("**/ja/pure/counter.html")
+    page.locator(".hs-parallel select").select_option("each")
+    page.locator("h1 .hs-show").click()
+    assert (shown.inner_text(), shown.get_attribute("lang")) == ("A counter", "en")
+    page.goto((site / "ja/search.html").as_uri() + "?q=純粋関数")
+    page.locator("#hs-found mark", has_text="純粋関数").first.wait_for()
+    page.goto((site / "index.html").as_uri())
+    page.wait_for_url("**/ja/index.html")  # the language that was chosen last
+    assert problems == []
