@@ -1,4 +1,4 @@
-"""Build the site: English executed once, Chinese from the same outputs, both checked.
+"""Build the site: English executed once, the others from the same outputs, all checked.
 
 python conf/sphinx/build.py                     build/site/, only what has changed since then
 python conf/sphinx/build.py docs/a.md           build/page/, in seconds: one page, or several
@@ -121,7 +121,7 @@ def _update_catalogs() -> int:
 
 
 def _build(lagging: bool = False) -> int:
-    """Build both languages, and check them."""
+    """Build all languages, and check them."""
     cache = cache_path(BUILD / "executed")
     before, read = _executions(cache), []
     if sys.platform == "linux":
@@ -133,8 +133,7 @@ def _build(lagging: bool = False) -> int:
 
             def when_read() -> None:
                 read.append(_executions(cache))
-                others.append(pool.submit(_gate, lagging))
-                others.extend(pool.submit(_translate, code) for code in translations())
+                others.extend([pool.submit(_gate, lagging), pool.submit(_translate)])
 
             failed = _sphinx("html", "en", jobs=2, when_read=when_read)
             if not (failed or read):  # no page has changed, so none was read
@@ -143,12 +142,12 @@ def _build(lagging: bool = False) -> int:
     else:
         failed = _sphinx("html", "en")
         read.append(_executions(cache))
-        failed = failed or _gate(lagging) or max(map(_translate, translations()))
+        failed = failed or _gate(lagging) or _translate()
     if failed:
         return failed
     executed_again = _executions(cache) - read[0]
     if executed_again:
-        log(f"the translations executed {len(executed_again)} notebooks again")
+        log(f"another language executed {len(executed_again)} notebooks again")
         return 1
     if failed := _assemble(lagging):
         return failed
@@ -287,13 +286,8 @@ def _extract() -> int:
     return _sphinx("gettext", "en")
 
 
-def translations() -> list[str]:
-    """Return all languages but English."""
-    return [code for code in languages() if code != "en"]
-
-
-def _translate(language: str) -> int:
-    return _sphinx("html", language, jobs=2)
+def _translate() -> int:
+    return max(_sphinx("html", code, jobs=2) for code in languages() if code != "en")
 
 
 def _executions(cache: Path) -> set[tuple[int, str]]:

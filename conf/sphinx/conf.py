@@ -1,4 +1,4 @@
-"""Sphinx settings of both languages; ``build.py`` runs the builds in their order."""
+"""Sphinx settings of all languages; ``build.py`` runs the builds in their order."""
 
 import sys
 from importlib.metadata import version as installed_version
@@ -9,7 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from haiku_site import ROOT
 from haiku_site.content.metadata import day_of
 from haiku_site.execute.cache import cache_path
-from haiku_site.translate.languages import site_of
+from haiku_site.translate.languages import sites
 
 project = "haiku_state"
 author = "haiku_state"
@@ -66,7 +66,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_mime_priority_overrides = [("gettext", "image/svg+xml", 10), ("gettext", "text/html", None)]
 
-# two languages
+# several languages
 locale_dirs = ["locale"]
 gettext_allow_fuzzy_translations = True  # with --lagging; else the gate lets none pass
 gettext_compact = False
@@ -135,6 +135,6 @@ def setup(app):
     app.connect(
         "config-inited",
         lambda app, config: config.html_theme_options.update(
-            search_bar_text=site_of(config.language)["search"]
+            search_bar_text=sites()[config.language].search_bar
         ),
     )

@@ -1,12 +1,7 @@
-"""The language of the texts that the package prints: English, or one that has a catalog.
-
-What is particular to a language is one record beside its catalogs, ``locale/CODE/language.json``.
-The package, the site and its scripts ask it; none of them asks which language it is.
-"""
+"""The languages of the package and of its site, and the one that the package prints."""
 
 import contextlib
 import contextvars
-import dataclasses
 import functools
 import gettext
 import json
@@ -15,55 +10,59 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 DOMAIN = "haiku_state"
 FOLDER = Path(__file__).parent.parent / "locale"
-_READING: contextvars.ContextVar[str] = contextvars.ContextVar("reading", default="")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Language:
-    """What is particular to a language.
+    """What is particular to a language: ``language.json`` in its folder in ``locale/``.
 
     Args:
-      code: the name of its folders, as gettext has it.
-      tag: what HTML and browsers call it (BCP 47).
-      starts: how the locale of a reader of it begins.
-      name: what it calls itself.
-      short: the same where there is little room.
-      colon: what stands between a word and its explanation.
-      jupyterlab: the package that translates JupyterLab.
-      site: what only the site needs; ``conf/sphinx`` says what each entry is for.
+      code: the name of the folder, which is also the name of the language's folders elsewhere.
+      tag: the BCP 47 tag, for HTML.
+      name: what the language calls itself.
+      short: the same in two or three letters, for a narrow screen.
+      english_name: what the language is called in English.
+      colon: what follows a label on a terminal.
+      script: the ranges of the characters that are written without spaces between words.
+      lab_pack: the package with JupyterLab's own words in this language.
+      site: what only the site uses: ``conf/sphinx/haiku_site/translate/languages.py`` lists it.
     """
 
     code: str
     tag: str
-    starts: str
     name: str
     short: str
+    english_name: str
     colon: str = ": "
-    jupyterlab: str = ""
-    site: dict[str, Any] = dataclasses.field(default_factory=dict)
+    script: str = ""
+    lab_pack: str = ""
+    site: dict[str, Any] = field(default_factory=dict)
 
-
-def languages() -> dict[str, Language]:
-    """Return the languages by their codes, English first.
-
-    Example:
-      >>> from haiku_state.errors.language import languages
-      >>> [language.name for language in languages().values()]
-      ['English', '简体中文']
-    """
-    return _records(FOLDER)
+    @property
+    def base(self) -> str:
+        """The part of the tag that names the language alone, which ``:lang()`` matches."""
+        return self.tag.partition("-")[0]
 
 
 @functools.cache
-def _records(folder: Path) -> dict[str, Language]:
-    files = sorted(folder.glob("*/language.json"), key=lambda file: file.parent.name != "en")
-    records = {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
-    return {code: Language(code, **record) for code, record in records.items()}
+def languages() -> dict[str, Language]:
+    """Return the language of each code, English first."""
+    files = sorted(
+        FOLDER.glob("*/language.json"), key=lambda file: (file.parent.name != "en", file)
+    )
+    return {
+        file.parent.name: Language(file.parent.name, **json.loads(file.read_text("utf-8")))
+        for file in files
+    }
+
+
+_READING: contextvars.ContextVar[str] = contextvars.ContextVar("reading", default="")
 
 
 def deferred(text: str) -> str:
@@ -76,11 +75,11 @@ def translated(text: str, language: str | None = None) -> str:
 
     Args:
       text: the English, as it is written in the source.
-      language: a code of :func:`languages`; None leaves the choice to the environment.
+      language: its code; None leaves the choice to the environment.
 
     Returns:
-      The text in the language that ``HAIKU_STATE_LANG`` or else the locale asks for, or the
-      English where it is not translated.
+      The translation into a language that is asked for and known, or else the English. The
+      environment asks for the language with which ``HAIKU_STATE_LANG`` begins, or else the locale.
 
     Example:
       >>> import os
@@ -100,7 +99,7 @@ def reading(language: str) -> Iterator[None]:
     """Let all texts be in one language, whatever the environment asks for.
 
     Args:
-      language: a code of :func:`languages`.
+      language: its code.
     """
     token = _READING.set(language)
     try:
@@ -110,18 +109,25 @@ def reading(language: str) -> Iterator[None]:
 
 
 def reader_language() -> str:
-    """Return the code of the language that the environment asks for, or else of English."""
+    """Return the code of the reader's language, or ``"en"`` where the package does not know it."""
     if language := _READING.get():
         return language
-    wanted = _wanted().lower()
-    fitting = (code for code, each in languages().items() if wanted.startswith(each.starts))
-    return next(fitting, "en")
+    return code_of(_wanted())
+
+
+def code_of(wanted: str) -> str:
+    """Return the code of the language that a tag or the name of a locale asks for, or ``"en"``."""
+    wanted = wanted.replace("-", "_").lower()
+    known = languages().values()
+    same = [each.code for each in known if wanted.startswith(each.code.lower())]
+    return [*same, *(each.code for each in known if wanted.startswith(each.base)), "en"][0]
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Break a text into lines of so many columns: between words, or anywhere in Han and kana."""
+    """Break a text into lines of so many columns: between words, or anywhere in Chinese."""
     # punctuation stays with what comes before it, so that it does not begin a line
-    pieces = re.findall(r"[ぁ-ヿ一-鿿][^\w\s`]*|\s+|[^\sぁ-ヿ一-鿿]+", text)
+    script = "".join(each.script for each in languages().values())
+    pieces = re.findall(rf"[{script}][^\w\s`]*|\s+|[^\s{script}]+", text)
     lines, line = [], indent
     for piece in pieces:
         if _columns(line + piece.rstrip()) > width and line.strip():
@@ -132,7 +138,7 @@ def wrapped(text: str, width: int, indent: str = "") -> str:
 
 
 def _columns(text: str) -> int:
-    """Return the width on a terminal, where a wide character takes two columns."""
+    """Return the width on a terminal, where a Chinese character takes two columns."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
@@ -149,4 +155,4 @@ def _wanted() -> str:
 
 @functools.cache
 def _catalog(language: str) -> gettext.NullTranslations:
-    return gettext.translation(DOMAIN, FOLDER, [language], fallback=True)
+    return gettext.translation(DOMAIN, FOLDER, [language], fallback=language == "en")

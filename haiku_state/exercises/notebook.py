@@ -65,7 +65,7 @@ def write_notebooks(folder: Path, language: str, with_solutions: bool) -> list[P
 
     Args:
       folder: where to; it is made.
-      language: a language, such as ``"en"``.
+      language: its code.
       with_solutions: whether a solution stands below each exercise, folded.
 
     Returns:
@@ -130,7 +130,7 @@ def write_folder(folder: Path, language: str, with_solutions: bool) -> list[Path
 
     Args:
       folder: where to; it is made.
-      language: a language, such as ``"en"``.
+      language: its code.
       with_solutions: whether the folder ``solutions`` is written as well.
 
     Returns:

@@ -1,45 +1,40 @@
-"""HTML in each language: a page that is executed once shows the one that it is written in."""
+"""HTML in every language: a page that is executed once shows the one that it is written in."""
 
 from collections.abc import Callable
 
-from haiku_state.errors.language import Language, languages, reader_language, reading
+from haiku_state.errors.language import languages, reader_language, reading
 
 
-def translations() -> list[Language]:
-    """Return all languages but English."""
-    return [each for code, each in languages().items() if code != "en"]
-
-
-def language_rules(block: str, display: str) -> str:
-    """Return CSS that shows, of elements side by side, the one in the language of the page.
+def of_the_page(container: str, shown: str, page: str = "html") -> str:
+    """Return styles that show the children of a container that are in the page's language.
 
     Args:
-      block: the selector of what they are in.
-      display: ``block`` or ``inline``.
+      container: the selector of what has a child in each language, English first.
+      shown: how a child is displayed that is shown.
+      page: the selector of what says the language.
     """
-    rules = ""
-    for language in translations():
-        own, asked = f'[lang="{language.tag}"]', f'[data-language="{language.tag}"]'
-        here = f":is(:lang({language.starts}) {block},{block}{asked})"
-        rules += f"{block} .hs-said{own}{{display:none}}"
-        rules += f"{here} .hs-said{own}{{display:{display}}}"
-        rules += f'{here} .hs-said[lang="en"]{{display:none}}'
-    return rules
+    return "".join(
+        f'{container}>[lang="{each.tag}"]{{display:none}}'
+        f'{page}:lang({each.base}) {container}>[lang="{each.tag}"]{{display:{shown}}}'
+        f'{page}:lang({each.base}) {container}>[lang="en"]{{display:none}}'
+        for each in list(languages().values())[1:]
+    )
 
 
 def in_both_languages(render: Callable[[], str]) -> str:
-    """Render once for each language; a reader of a translation gets that alone.
+    """Render once for each language; a reader of another than English gets that alone.
 
     Args:
       render: makes the HTML, in the language of the texts at that time.
 
     Returns:
-      HTML that shows the English, or on a translated page the translation.
+      HTML that shows the language of the page, or else the English.
     """
     if reader_language() != "en":
         return render()
-    said = ""
-    for code, language in languages().items():
-        with reading(code):
-            said += f'<div class="hs-said" lang="{language.tag}">{render()}</div>'
-    return f'<style>{language_rules(".hs-both", "block")}</style><div class="hs-both">{said}</div>'
+    rendered = []
+    for language in languages().values():
+        with reading(language.code):
+            rendered.append(f'<div lang="{language.tag}">{render()}</div>')
+    style = of_the_page(".hs-both", "block")
+    return f'<style>{style}</style><div class="hs-both">{"".join(rendered)}</div>'

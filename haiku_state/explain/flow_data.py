@@ -156,7 +156,7 @@ class Flow:
         """Return the flow as a text.
 
         Args:
-          lang: a language, such as ``"en"``; None is the reader's.
+          lang: the code of a language; None is the reader's language.
 
         Returns:
           Lines of aligned columns.
@@ -192,7 +192,7 @@ class Flow:
         """Return the picture, with classes and no colors, for a page that has a style for it.
 
         Args:
-          lang: a language, such as ``"en"``; None is the reader's.
+          lang: the code of a language; None is the reader's language.
           depth: how many levels of modules to show; what is deeper is folded into the module
             around it. None shows as many as are readable.
 

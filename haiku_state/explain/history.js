@@ -34,9 +34,9 @@
 
   function build(root) {
     const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
-    const main = (tag) => tag.split(/[-_]/)[0];
-    const asked = root.dataset.language === "en" ? document.documentElement.lang : root.dataset.language;
-    const language = Object.keys(data.labels).find((tag) => main(tag) === main(asked)) ?? "en";
+    const base = (tag) => tag?.split(/[-_]/)[0];
+    const here = base(root.closest("[lang]")?.lang);
+    const language = Object.keys(data.labels).find((tag) => base(tag) === here) ?? "en";
     const labels = data.labels[language];
     const label = (name, values = {}) => fill(labels[name], values);
     const updates = new Set(); // what shows a record, for the parts that are unfolded

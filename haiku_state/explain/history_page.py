@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
-from haiku_state.explain.both import language_rules
+from haiku_state.explain.both import of_the_page
 
 if TYPE_CHECKING:
     from haiku_state.explain.history import LeafSummary
@@ -68,7 +68,7 @@ LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
 def page(records: "Records", keys: "Keys") -> str:
     """Return a whole HTML page with the widget in it."""
-    language = reader_language().replace("_", "-")
+    language = languages()[reader_language()].tag
     title = html.escape(translated(LABELS["title"]))
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
@@ -84,10 +84,11 @@ def widget(records: "Records", keys: "Keys") -> str:
     style, script = (
         files.joinpath(f"history.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js")
     )
-    style += language_rules(".hs-history", "inline")
-    language = languages()[reader_language()].tag
+    style += of_the_page(".hs-history-texts", "inline", ".hs-history")
+    code = reader_language()
+    language = f' lang="{languages()[code].tag}"' * (code != "en")  # or else that of the page
     # JupyterLab would take the arrow keys for itself without the last attribute
-    head = f'<div class="hs-history" data-language="{language}" data-lm-suppress-shortcuts="true">'
+    head = f'<div class="hs-history"{language} data-lm-suppress-shortcuts="true">'
     if not records:
         return f"{head}<style>{style}</style><p>{_both('empty')}</p></div>"
     data = json.dumps(_data(records, keys), ensure_ascii=False, separators=(",", ":"))
@@ -103,8 +104,8 @@ def widget(records: "Records", keys: "Keys") -> str:
 def _data(records: "Records", keys: "Keys") -> dict[str, Any]:
     return {
         "labels": {
-            language.tag: {name: translated(text, code) for name, text in LABELS.items()}
-            for code, language in languages().items()
+            each.tag: {name: translated(text, each.code) for name, text in LABELS.items()}
+            for each in languages().values()
         },
         "count": len(records),
         "steps": _steps(records),
@@ -206,12 +207,13 @@ def _steps(records: "Records") -> list[str] | None:
 
 
 def _both(name: str, **values: Any) -> str:
-    """Write a label in each language; the style sheet shows that of the page."""
-    return "".join(
-        f'<span class="hs-said" lang="{language.tag}">'
-        f"{html.escape(translated(LABELS[name], code).format(**values))}</span>"
-        for code, language in languages().items()
+    """Write a label in every language; the style sheet shows that of the page."""
+    texts = (
+        (each.tag, html.escape(translated(LABELS[name], each.code).format(**values)))
+        for each in languages().values()
     )
+    spans = "".join(f'<span lang="{tag}">{text}</span>' for tag, text in texts)
+    return f'<span class="hs-history-texts">{spans}</span>'
 
 
 def _table(records: "Records", keys: "Keys") -> str:

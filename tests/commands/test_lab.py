@@ -105,7 +105,7 @@ def test_chinese(lab, monkeypatch, has_pack):
     assert all(
         each == {"@jupyterlab/translation-extension:plugin": {"locale": ZH}} for each in chosen
     )
-    assert (f"python -m pip install {languages()[ZH].jupyterlab}" in text) is not has_pack
+    assert (f"python -m pip install {languages()[ZH].lab_pack}" in text) is not has_pack
 
 
 def test_a_download_is_used_in_its_language(lab, tmp_path):

@@ -12,13 +12,15 @@ from babel.messages.pofile import read_po
 from chinese import ZH
 from haiku_site.translate.exercise_texts import METHODS
 from haiku_site.translate.gate.catalogs import check_catalog, read_glossary
+from haiku_site.translate.languages import sites
 
 import haiku_state
 from haiku_state.errors import MissingKeyError
-from haiku_state.errors.language import FOLDER, translated
+from haiku_state.errors.language import FOLDER, code_of, translated
 
 PACKAGE = Path(haiku_state.__file__).parent
-PO = FOLDER / f"{ZH}/LC_MESSAGES/haiku_state.po"
+SITE = sites()[code_of("zh")]
+PO = FOLDER / SITE.of.code / "LC_MESSAGES/haiku_state.po"
 GLOSSARY = Path(__file__).parents[2] / "docs/glossary.csv"
 VARIABLES = ("HAIKU_STATE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 ENGLISH = "a pure function draws from the key that it is given, and from nothing else"
@@ -102,7 +104,7 @@ def test_the_compiled_catalog_is_that_of_the_text():
 
 
 def test_every_translation_passes_the_gate_of_the_site():
-    assert check_catalog(PO, False, read_glossary(GLOSSARY, ZH), ZH) == []
+    assert check_catalog(PO, False, read_glossary(GLOSSARY, SITE), SITE) == []
 
 
 def placeholders(text):
@@ -130,6 +132,6 @@ def test_a_sentence_has_one_translation_in_the_package_and_on_the_site():
 def test_the_gate_sees_an_untranslated_text(tmp_path):
     file = tmp_path / "haiku_state.po"
     file.write_text(PO.read_text(encoding="utf-8").replace(CHINESE, ""), encoding="utf-8")
-    [problem] = check_catalog(file, False, read_glossary(GLOSSARY, ZH), ZH)
+    [problem] = check_catalog(file, False, read_glossary(GLOSSARY, SITE), SITE)
     assert (problem.what, problem.message) == ("not translated", ENGLISH)
     assert isinstance(read(PO), Catalog)

@@ -7,21 +7,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-from haiku_state.errors.language import reading
+from haiku_state.errors.language import languages, reading
 from haiku_state.exercises import names, solution
 from haiku_state.exercises.folder import DEFAULT
 
 sys.path.append(str(Path(__file__).parents[1]))
 
+from chinese import ZH
 from user import User
-
-from haiku_state.errors.language import languages
 
 DOCS = Path(__file__).parents[2] / "docs/exercises"
 LANGUAGES = tuple(languages())
-EDITED = dict(
-    zip(LANGUAGES, ("(you change the file in your editor)", "（在编辑器里修改文件）"), strict=True)
-)
+EDITED = {"en": "(you change the file in your editor)", ZH: "（在编辑器里修改文件）"}
 FIRST = names()[0]
 
 

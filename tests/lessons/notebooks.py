@@ -34,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("site", type=Path)
     parser.add_argument("lessons", nargs="*", help="haiku/batch_norm …; all by default")
-    parser.add_argument("--lang", choices=[*languages()], action="append", help="both by default")
+    parser.add_argument("--lang", choices=[*languages()], action="append", help="all by default")
     options = parser.parse_intermixed_args()
     os.environ |= {"HAIKU_STATE_LANG": "en", "JAX_PLATFORMS": "cpu"}  # as the site was built
     problems = 0

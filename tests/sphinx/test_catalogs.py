@@ -11,9 +11,13 @@ from haiku_site.translate.gate.catalogs import (
     read_glossary,
     update_catalogs,
 )
+from haiku_site.translate.languages import sites
+
+from haiku_state.errors.language import code_of
 
 ROOT = Path(__file__).parents[2]
-TERMS = read_glossary(ROOT / "docs/glossary.csv", ZH)
+SITE = sites()[code_of("zh")]
+TERMS = read_glossary(ROOT / "docs/glossary.csv", SITE)
 
 MYST = {
     "Call `apply` with `params`, see $x^2$.": "调用 `apply`，传入 `params`，参见 $x^2$。",
@@ -50,7 +54,7 @@ MESSAGE = 'msgid "The output is:"\nmsgstr "输出为："\n'
 # name, English, the bad Chinese, what the gate shall say
 DEFECTS = [
     ("not translated", "The output is:", "", "not translated"),
-    ("copied", "The **state** is *not* a parameter.", "The **state** is *not* a parameter.", "not in the letters of the language"),
+    ("copied", "The **state** is *not* a parameter.", "The **state** is *not* a parameter.", "not in Chinese"),
     ("code dropped", "Call `apply` with `params`, see $x^2$.", "调用 `apply`，参见 $x^2$。", "missing: code `params`"),
     ("code translated", "Call `apply` with `params`, see $x^2$.", "用 `参数` 调用 `apply`，参见 $x^2$。", "missing: code `params`"),
     ("code added", "The output is:", "`输出` 为：", "not in the original: code"),
@@ -174,7 +178,7 @@ def quote(text: str) -> str:
 @pytest.mark.parametrize(("sound", "is_rst"), [(MYST, False), (RST, True)], ids=["myst", "rst"])
 def test_sound_translations_pass(tmp_path, sound, is_rst):
     write(tmp_path / "page.po", sound)
-    assert check_catalog(tmp_path / "page.po", is_rst, TERMS, ZH) == []
+    assert check_catalog(tmp_path / "page.po", is_rst, TERMS, SITE) == []
 
 
 @pytest.mark.parametrize(
@@ -186,7 +190,7 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
     assert english in sound
     file = tmp_path / "page.po"
     where = write(file, sound | {english: bad})
-    problems = check_catalog(file, is_rst, TERMS, ZH)
+    problems = check_catalog(file, is_rst, TERMS, SITE)
     assert {(p.file, p.line, p.message) for p in problems} == {(file, where[english], english)}
     assert any(says in p.what for p in problems), [p.what for p in problems]
     assert str(problems[0]).startswith(f"{file}:{where[english]}: ")
@@ -194,7 +198,7 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
 
 def test_fuzzy(tmp_path):
     write(tmp_path / "page.po", {"The output is:": "输出为："}, flags="#, fuzzy")
-    (problem,) = check_catalog(tmp_path / "page.po", False, TERMS, ZH)
+    (problem,) = check_catalog(tmp_path / "page.po", False, TERMS, SITE)
     assert problem.what == "fuzzy: the English has changed"
 
 
@@ -202,7 +206,7 @@ def test_obsolete(tmp_path):
     file = tmp_path / "page.po"
     write(file, {"The output is:": "输出为："})
     file.write_text(file.read_text() + '\n#~ msgid "Gone"\n#~ msgstr "没了"\n')
-    (problem,) = check_catalog(file, False, TERMS, ZH)
+    (problem,) = check_catalog(file, False, TERMS, SITE)
     assert problem.what.startswith("obsolete")
     assert problem.message == "Gone"
 
@@ -218,7 +222,7 @@ def test_what_is_no_catalog_is_named_by_file_and_line(tmp_path, old, new, line, 
     message = MESSAGE.encode()
     whole = header + message.replace(old, new) if old else new + header + message
     catalog.write_bytes(whole)
-    problem = check_catalog(catalog, False, TERMS, ZH)[0]
+    problem = check_catalog(catalog, False, TERMS, SITE)[0]
     assert (problem.file, problem.line) == (catalog, line)
     assert says in problem.what
     # neither of the other readers dies of it
@@ -231,9 +235,9 @@ def test_a_look_at_another_order(tmp_path):
     file = tmp_path / "page.po"
     english, mark = "First `init`, then `apply`.", "# order: read"
     write(file, {english: "`apply` 在 `init` 之后。"}, flags=mark)
-    assert check_catalog(file, False, TERMS, ZH) == []
+    assert check_catalog(file, False, TERMS, SITE) == []
     write(file, {english: "先 `init`，后 `apply`。"}, flags=mark)
-    (problem,) = check_catalog(file, False, TERMS, ZH)
+    (problem,) = check_catalog(file, False, TERMS, SITE)
     assert problem.what == "the mark `order: read` is not needed"
 
 
@@ -241,15 +245,15 @@ def test_an_exemption_from_the_glossary(tmp_path):
     file = tmp_path / "page.po"
     exemption = "# glossary: gradient is a colour gradient"
     write(file, {"Is the gradient right?": "渐变对吗？"}, flags=exemption)
-    assert check_catalog(file, False, TERMS, ZH) == []
+    assert check_catalog(file, False, TERMS, SITE) == []
     write(file, {"Is the gradient right?": "梯度对吗？"}, flags=exemption)
-    (problem,) = check_catalog(file, False, TERMS, ZH)
+    (problem,) = check_catalog(file, False, TERMS, SITE)
     assert problem.what == "the exemption of 'gradient' is not needed"
 
 
 def test_the_longest_term_is_matched_first(tmp_path):
     write(tmp_path / "page.po", {"A batch normalization.": "批归一化。"})
-    assert check_catalog(tmp_path / "page.po", False, TERMS, ZH) == []
+    assert check_catalog(tmp_path / "page.po", False, TERMS, SITE) == []
 
 
 @pytest.mark.parametrize(

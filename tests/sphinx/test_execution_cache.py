@@ -21,6 +21,11 @@ def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
     (tmp_path / "exercises").mkdir()
     (tmp_path / "exercises/counter.py").write_text("no page runs it")
     assert fingerprint(tmp_path, versions, data) == first
+    (tmp_path / "locale/ja").mkdir(parents=True)
+    (tmp_path / "locale/ja/language.json").write_text("{}")  # widgets are in every language
+    assert fingerprint(tmp_path, versions, data) != first
+    (tmp_path / "locale/ja/language.json").unlink()
+    assert fingerprint(tmp_path, versions, data) == first
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert fingerprint(tmp_path, versions, data) != first
 

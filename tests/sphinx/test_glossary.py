@@ -11,7 +11,12 @@ from docutils.utils import new_document
 from haiku_site.content.course import course
 from haiku_site.content.glossary import Glossary, TermUse, _mark_terms, order, uses
 from haiku_site.translate.gate.terms import read_glossary, terms_in
+from haiku_site.translate.languages import sites
 from lesson_cells import DOCS
+
+from haiku_state.errors.language import code_of
+
+SITE = sites()[code_of("zh")]
 
 TABLE = """english,chinese,pinyin,note,meaning,gloss,match,taught
 leaf,叶节点,yè jié diǎn,,What is no container.,leaf,,a/leaf
@@ -40,12 +45,12 @@ def table(tmp_path):
     ],
 )
 def test_terms_are_found_as_whole_words_in_their_meaning(table, text, found):
-    in_text = {term.line: words for term, words in terms_in(text, read_glossary(table, ZH))}
+    in_text = {term.line: words for term, words in terms_in(text, read_glossary(table, SITE))}
     assert in_text == found
 
 
 def test_a_term_knows_its_words(table):
-    terms = {term.line: term for term in read_glossary(table, ZH)}
+    terms = {term.line: term for term in read_glossary(table, SITE)}
     assert (terms[3].words, terms[3].gloss) == (("缓冲区捐赠", "捐赠"), "donate")
     assert (terms[4].never, terms[2].never) == ("携带值", None)
 
@@ -102,7 +107,7 @@ def test_the_syllables_agree_with_an_encoding_that_is_sorted_by_sound():
     for row in ROWS:
         for letter, syllable in zip(row["chinese"], row["pinyin"].split(), strict=False):
             if letter not in POLYPHONIC and letter.encode("gb2312") < b"\xd8\xa1":
-                [(sound, _tone, _letter)] = order(ZH)({"chinese": letter, "pinyin": syllable})
+                [(sound, _tone, _letter)] = order(SITE)({"chinese": letter, "pinyin": syllable})
                 sounds[letter.encode("gb2312")] = sound
     in_order = [sounds[code] for code in sorted(sounds)]
     assert len(in_order) > 100
@@ -118,22 +123,24 @@ def test_a_term_is_used_where_it_is_taught(row):
     assert page in course(DOCS)
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     patterns = [
-        term.english for term in read_glossary(DOCS / "glossary.csv", ZH) if term.row == row
+        term.english for term in read_glossary(DOCS / "glossary.csv", SITE) if term.row == row
     ]
     used = any(pattern.search(text) for pattern in patterns)
     assert used == (row["english"] not in IN_OTHER_WORDS)
 
 
-def found(text, table, is_english):
+def found(text, table, chinese):
     english = "the trees, a tree structure and the carry"
-    terms = [term for term, _ in terms_in(english, read_glossary(table, ZH))]
-    return sorted(text[start:stop] for start, stop, _ in uses(text, terms, is_english))
+    terms = [term for term, _ in terms_in(english, read_glossary(table, SITE))]
+    return sorted(
+        text[start:stop] for start, stop, _ in uses(text, terms, SITE.of.script if chinese else "")
+    )
 
 
 def test_terms_are_marked_without_their_article_and_the_longest_first(table):
     text = "the trees, a tree structure and the carry"
-    assert found(text, table, True) == ["carry", "tree structure", "trees"]
-    assert found("树与树结构，叶节点", table, False) == ["树", "树结构"]  # of the terms in English
+    assert found(text, table, False) == ["carry", "tree structure", "trees"]
+    assert found("树与树结构，叶节点", table, True) == ["树", "树结构"]  # of the terms in English
 
 
 @pytest.mark.parametrize("language", ["en", ZH])

@@ -1,40 +1,39 @@
-// The same paragraph in the other language: below it on demand, or beside it on the whole page.
+// The same paragraph in another language: below it on demand, or beside it on the whole page.
 // What the other language says is loaded with the first wish, as a script: that works from a disk too.
 (() => {
   const KEY = "haiku_state.parallel";
   const bar = document.querySelector(".hs-parallel");
   const blocks = [...document.querySelectorAll("[data-pair]")];
   if (!bar || !blocks.length) return;
-  const choice = bar.querySelector("select");
-  // the language that was chosen last (languages.js), or else the first
-  const others = JSON.parse(bar.dataset.others);
-  let [tag] = Object.keys(others);
-  try {
-    const last = localStorage.getItem("haiku_state.language");
-    if (last in others) tag = last;
-  } catch {} // where storage is forbidden
-  const [address, short] = others[tag];
-  const { show } = bar.dataset;
-  let loading;
+  const [choice, which] = bar.querySelectorAll("select");
+  const languages = JSON.parse(bar.dataset.languages);
+  const loading = new Map();
+  const chosen = () => languages[which?.selectedIndex ?? 0];
 
-  const load = () => (loading ??= new Promise((done, failed) => {
+  // one after the other: each script calls the same function
+  const load = async ({ address }) => {
+    if (!loading.has(address)) loading.set(address, [...loading.values()].at(-1)?.catch(() => {}).then(() => fetched(address)) ?? fetched(address));
+    return loading.get(address);
+  };
+  const fetched = (address) => new Promise((done, failed) => {
     window.haikuStateOther = done;
     const script = Object.assign(document.createElement("script"), { src: address, onerror: failed });
     document.head.append(script);
-  }));
+  });
 
   // a heading's other language is not a second heading
   function other(block, texts) {
     const element = document.createElement(block.matches("p") ? "p" : "div");
     element.className = "hs-other";
-    element.lang = tag;
+    element.lang = chosen().tag;
     element.innerHTML = texts[block.dataset.pair];
     return element;
   }
 
   function button(block, texts) {
+    const { mark, show } = chosen();
     const button = document.createElement("button");
-    Object.assign(button, { type: "button", className: "hs-show", textContent: short, ariaLabel: show });
+    Object.assign(button, { type: "button", className: "hs-show", textContent: mark, ariaLabel: show });
     button.ariaExpanded = false;
     button.addEventListener("click", () => {
       const isOpen = button.ariaExpanded === "true";
@@ -66,26 +65,31 @@
 
   async function apply() {
     const wish = choice.value;
-    const texts = wish === "none" ? {} : await load();
-    if (wish !== choice.value) return; // another one has been made meanwhile
+    const language = chosen();
+    const texts = wish === "none" ? {} : await load(language);
+    if (wish !== choice.value || language !== chosen()) return; // another one has been made meanwhile
     // what the reader looks at stays where it is
     const seen = blocks.find((block) => block.getBoundingClientRect().top >= 0);
     const top = seen?.getBoundingClientRect().top;
     remove();
-    if (wish === "each") for (const block of blocks) button(block, texts);
+    const told = blocks.filter((block) => block.dataset.pair in texts);
+    if (wish === "each") for (const block of told) button(block, texts);
     if (wish === "all") {
       document.documentElement.classList.add("hs-beside");
-      for (const block of blocks) beside(block, texts);
+      for (const block of told) beside(block, texts);
     }
     if (scrollY) scrollBy({ top: seen.getBoundingClientRect().top - top, behavior: "instant" });
   }
 
   try {
     choice.value = localStorage.getItem(KEY) ?? "none";
+    const last = languages.findIndex(({ tag }) => tag === localStorage.getItem(`${KEY}.language`));
+    if (which) which.selectedIndex = Math.max(0, last);
   } catch {} // where storage is forbidden
-  choice.addEventListener("change", () => {
+  bar.addEventListener("change", () => {
     try {
       localStorage.setItem(KEY, choice.value);
+      if (which) localStorage.setItem(`${KEY}.language`, chosen().tag);
     } catch {}
     apply();
   });

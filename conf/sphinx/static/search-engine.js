@@ -1,17 +1,16 @@
 // Finds places for a query, with MiniSearch, in what search_index.py has written.
 // tests/search/evaluate.py measures how well.
 (() => {
-  const HAN = /\p{Script=Han}/u;
-  const RUNS = /\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_.])+/gu;
+  const { pages, synonyms, simplified, language } = globalThis.searchIndex;
+  // writing without spaces between words, or else what no letter has
+  const SCRIPT = `[${language.script || "\\u0000"}]`;
+  const UNSPACED = new RegExp(SCRIPT, "u");
+  const RUN = `${SCRIPT}+|(?:(?!${SCRIPT})[\\p{L}\\p{N}_.])+`;
+  const RUNS = new RegExp(RUN, "gu");
+  const FIRST_RUN = new RegExp(`^(?:${RUN}|.)`, "su");
   const HYPHEN = /(?<=\p{L})-(?=\p{L})/gu;
-  const EMPTY = new Set(
-    ("a an and are as at be but by can do does for from has have how i if in into is it its my not " +
-      "now of on or so that the their then there this to use was what when where which while why " +
-      "will with you your after " +
-      "的 了 吗 呢 是 在 里 和 与 把 被 有 都 就 也 还 对 从 用 后 时 中 会 要 去 我 它 这 那 不 没 没有 " +
-      "什么 怎么 怎样 怎么办 如何 为什么 哪里 哪个 一个 是否 可以 应该 一直").split(" "),
-  );
-  const DEFINITION = /^what (?:is|are) (?:an? |the )?|^什么是|(?:是什么|什么意思).*$/i;
+  const EMPTY = new Set(language.noIdeas.split(" "));
+  const DEFINITION = new RegExp(language.definition, "i");
   const QUALIFIED = /^(?:hs|haiku_state)\.[\w.]+$/;
   const WEIGHTS = {
     name: 0.8, // a term's other names, beside the one that was typed
@@ -41,7 +40,6 @@
     "in-practice": 0.8,
   };
 
-  const { pages, synonyms, simplified } = globalThis.searchIndex;
   const plain = (text) =>
     [...text.normalize("NFKC").replace(HYPHEN, " ")].map((char) => simplified[char] ?? char).join("");
   const low = (text) => plain(text).toLowerCase();
@@ -61,10 +59,10 @@
     const last = name.split(".").pop().toLowerCase();
     return [...new Set([name.toLowerCase(), last, last.replaceAll("_", ""), ...wordsOfName(name)])].filter(Boolean);
   };
-  // Chinese has no spaces between words: every two neighbours are a term, and so is the last one
+  // without spaces between words, every two neighbours are a term, and so is the last one
   const pairs = (run) => [...run].map((char, i, all) => char + (all[i + 1] ?? ""));
   const terms = (text) =>
-    runsOf(plain(text)).flatMap((run) => (HAN.test(run) ? pairs(run) : termsOfName(run)));
+    runsOf(plain(text)).flatMap((run) => (UNSPACED.test(run) ? pairs(run) : termsOfName(run)));
 
   const titles = new Map(pages.map(([page, places]) => [page, places[0][1]]));
   const places = pages.flatMap(([page, found]) =>
@@ -95,13 +93,13 @@
   for (const group of synonyms.map((words) => words.map(low)))
     for (const word of group) others.set(word, [...new Set([...(others.get(word) ?? []), ...group])]);
   const known = [...others.keys()].sort((a, b) => b.length - a.length);
-  const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter("zh", { granularity: "word" });
+  const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(language.segmenter, { granularity: "word" });
   const segments = (run) =>
-    HAN.test(run) && segmenter ? [...segmenter.segment(run)].map(({ segment }) => segment) : [run];
+    UNSPACED.test(run) && segmenter ? [...segmenter.segment(run)].map(({ segment }) => segment) : [run];
 
   function termAt(text) {
     const begins = (word) =>
-      text.startsWith(word) && (HAN.test(word) || /^(?:e?s)?(?![\p{L}\p{N}_.])/u.test(text.slice(word.length)));
+      text.startsWith(word) && (UNSPACED.test(word) || /^(?:e?s)?(?![\p{L}\p{N}_.])/u.test(text.slice(word.length)));
     return known.find(begins);
   }
 
@@ -111,12 +109,12 @@
     for (let rest = plain(query); rest; ) {
       const term = termAt(rest.toLowerCase());
       if (term) add(term, others.get(term).filter((word) => word !== term), false);
-      const run = term ?? rest.match(/^(?:\p{Script=Han}+|(?:(?!\p{Script=Han})[\p{L}\p{N}_.])+|.)/su)[0];
-      const next = HAN.test(run) && !term ? known.map((word) => run.indexOf(word)).filter((at) => at > 0 && !"不无非未没".includes(run[at - 1])) : [];
+      const run = term ?? rest.match(FIRST_RUN)[0];
+      const next = UNSPACED.test(run) && !term ? known.map((word) => run.indexOf(word)).filter((at) => at > 0 && !language.negations.includes(run[at - 1])) : [];
       const taken = run.slice(0, Math.min(run.length, ...next)); // up to the next term
       for (const word of term ? [] : segments(taken).map((part) => part.replace(/^\.+|\.+$/g, "")))
         if (runsOf(word).length)
-          add(word, [], EMPTY.has(word.toLowerCase()) || (HAN.test(word) && [...word].length < 2));
+          add(word, [], EMPTY.has(word.toLowerCase()) || (UNSPACED.test(word) && [...word].length < 2));
       rest = rest.slice(taken.length);
     }
     const found = [...ideas.values()];
@@ -134,7 +132,7 @@
   const weighted = (query, weight) => ({ ...any([query]), boostTerm: () => weight });
 
   function lookUp(run, way) {
-    if (HAN.test(run)) {
+    if (UNSPACED.test(run)) {
       const found = pairs(run);
       return found.length > 1 ? all(found.slice(0, -1).map(exactly)) : beginning(run);
     }
@@ -152,7 +150,7 @@
   // a misspelled term has the other names of the term that it resembles
   function repaired(idea) {
     const word = idea.word.toLowerCase();
-    if (idea.names.length || HAN.test(word) || word.length < 6 || index.search(lookUp(word)).some(({ terms }) => terms.includes(word))) return idea;
+    if (idea.names.length || UNSPACED.test(word) || word.length < 6 || index.search(lookUp(word)).some(({ terms }) => terms.includes(word))) return idea;
     const alike = index.search(lookUp(word)).flatMap(({ terms }) => terms).find((term) => others.has(term));
     return alike && !alike.startsWith(word) ? { ...idea, names: others.get(alike) } : idea;
   }
@@ -244,7 +242,7 @@
   function marksOf({ place, terms }, ideas) {
     const text = low(`${place.heading} ${place.text}`);
     const typed = ideas.flatMap(({ word }) => runsOf(word)).flatMap(termsOfName).map(stem);
-    const begun = terms.filter((term) => !HAN.test(term) && typed.some((word) => term.startsWith(word)));
+    const begun = terms.filter((term) => !UNSPACED.test(term) && typed.some((word) => term.startsWith(word)));
     const whole = ideas.flatMap(({ word, names }) => [low(word), ...names]);
     const here = (words) => [...new Set(words)].filter((word) => word.length > 1 && text.includes(word));
     const marks = here([...whole, ...begun]);
@@ -261,7 +259,7 @@
   /** Return what stands around the first mark in a place. */
   function excerpt({ text }, marks) {
     const at = marks.length ? Math.max(0, text.search(pattern(marks))) : 0;
-    const length = HAN.test(text) ? 90 : 160; // Chinese characters are wider
+    const length = UNSPACED.test(text) ? 90 : 160; // its characters are wider
     const start = at < length / 3 ? 0 : Math.max(at - length / 4, text.lastIndexOf(" ", at - length / 4) + 1);
     const part = text.slice(start, start + length);
     return (start ? "… " : "") + part + (start + length < text.length ? " …" : "");

@@ -11,7 +11,7 @@
   // the other language's term, then the meaning, whose code stands between backticks
   function fill(link) {
     const term = document.createElement("strong");
-    term.lang = link.dataset.lang;
+    term.lang = link.dataset.language;
     term.textContent = link.dataset.other;
     const pieces = link.dataset.meaning.split("`").map((text, number) => {
       if (number % 2 === 0) return text;

@@ -9,13 +9,7 @@ from haiku_state import exercises
 from haiku_state.commands.parser import OneLineParser
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import (
-    languages,
-    reader_language,
-    reading,
-    translated,
-    wrapped,
-)
+from haiku_state.errors.language import languages, reader_language, reading, translated, wrapped
 from haiku_state.exercises import tasks
 from haiku_state.exercises.exercise import Exercise
 from haiku_state.exercises.folder import DEFAULT, Folder

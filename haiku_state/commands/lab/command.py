@@ -123,7 +123,7 @@ def _jupyterlab() -> Any:
 
 def _in_language(language: str, settings: Path) -> list[str]:
     """Return the options that have JupyterLab's own words in a language, if it is installed."""
-    pack = languages()[language].jupyterlab
+    pack = languages()[language].lab_pack
     if not pack:
         return []
     if importlib.util.find_spec(pack.replace("-", "_")) is None:

@@ -28,18 +28,15 @@ from haiku_state import errors
 from haiku_state.errors import language
 
 CALLS = Path(__file__).with_name("error_cases.py")
+CATALOGS = sorted(language.FOLDER.rglob("*.mo"))
 TOKEN = re.compile(r"\w+|\s+|.")
-
-
-def catalogs() -> list[Path]:
-    """Return the files with the texts of the errors in other languages."""
-    return sorted(language.FOLDER.glob("*/LC_MESSAGES/haiku_state.mo"))
 
 
 def cases(cache: Path) -> list[dict[str, Any]]:
     """Return what the errors say, case by case, from a folder where it is kept."""
-    inputs = b"".join(file.read_bytes() for file in (CALLS, *catalogs()))
-    digest = hashlib.sha256(inputs).hexdigest()[:16]
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (CALLS, *CATALOGS))).hexdigest()[
+        :16
+    ]
     file = cache / f"errors-{digest}.json"
     if not file.exists():
         command = [sys.executable, str(CALLS)]
@@ -59,7 +56,7 @@ class Reads(SphinxDirective):
 
     def cases(self) -> list[dict[str, Any]]:
         """Return all cases, with their texts in the language of the page."""
-        for file in (CALLS, *catalogs()):
+        for file in (CALLS, *CATALOGS):
             self.env.note_dependency(str(file))
         kept = Path(self.config.nb_execution_cache_path)
         return [{**case, **case["texts"][str(self.config.language)]} for case in cases(kept)]

@@ -2,7 +2,7 @@
 
 python conf/sphinx/haiku_site/content/error_cases.py
 
-runs each call that fails, in both languages, and prints what its error says as JSON: the error
+runs each call that fails, in each language, and prints what its error says as JSON: the error
 catalogue of the site shows it. ``tests/errors/test_problems.py`` holds the problems to their
 texts. Their numbers are those of the page ``docs/reference/problems.md``.
 """
@@ -1019,7 +1019,7 @@ def record(folder):
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        # the second language finds what the first has compiled
+        # the next language finds what the first has compiled
         jax.config.update("jax_compilation_cache_dir", f"{folder}/programs")
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
         json.dump(record(folder), sys.stdout, indent=1, ensure_ascii=False)

@@ -17,15 +17,12 @@ from haiku_site.content.course import course, link_to
 from haiku_site.translate.gate.catalog_files import read_catalog
 from haiku_site.translate.gate.markup import markup
 from haiku_site.translate.gate.terms import Term, read_glossary, terms_in
+from haiku_site.translate.languages import Site, sites, translations
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
-from haiku_state.errors.language import Language, languages
-
 PAGE = "reference/glossary"
-TONES = "\u0304\u0301\u030c\u0300"
-"""The marks of the four tones, as Unicode takes a vowel apart."""
 
 
 class Glossary(SphinxDirective):
@@ -38,7 +35,7 @@ class Glossary(SphinxDirective):
         _relative, file = self.env.relfn2path(self.arguments[0])
         self.env.note_dependency(file)
         with Path(file).open(encoding="utf-8") as stream:
-            rows = sorted(csv.DictReader(stream), key=order(str(self.config.language)))
+            rows = sorted(csv.DictReader(stream), key=order(sites()[self.config.language]))
         terms = nodes.definition_list(classes=["glossary", "hs-glossary"])
         for row in rows:
             term = nodes.term("", "", *self._names(row), ids=[label(row["english"])])
@@ -48,17 +45,16 @@ class Glossary(SphinxDirective):
         return [terms]
 
     def _names(self, row: dict[str, str]) -> Iterator[nodes.Node]:
-        """Yield a term in the language of the page, then in the other one, then in code."""
-        english, other = [nodes.inline("", row["english"])], _other(str(self.config.language))
-        own = [nodes.inline("", row[other.site["column"]])]
-        if row[other.site["sound"]]:
-            sound = nodes.inline("", row[other.site["sound"]], classes=["hs-pinyin"])
-            own += [nodes.Text(" "), sound]
-        names = [english, own] if self.config.language == "en" else [own, english]
-        yield nodes.strong("", "", names[0][0])
-        yield from names[0][1:]
-        if row[other.site["column"]] != row["english"]:
-            yield from [nodes.Text(" · "), *names[1]]
+        """Yield a term in the language of the page, then in others, then in code."""
+        site = sites()[self.config.language]
+        others = translations() if site.of.code == "en" else [sites()["en"]]
+        for number, each in enumerate([site, *others]):
+            if number and row[each.glossary] == row[site.glossary]:
+                continue
+            name = nodes.inline("", row[each.glossary])
+            yield from [nodes.Text(" · "), name] if number else [nodes.strong("", "", name)]
+            if sound := row.get(each.sound):
+                yield from [nodes.Text(" "), nodes.inline("", sound, classes=["hs-pinyin"])]
         if row["gloss"] not in row["english"]:
             yield from [nodes.Text(" · "), nodes.literal("", row["gloss"])]
 
@@ -79,35 +75,28 @@ class Glossary(SphinxDirective):
         return taught
 
 
-def _other(code: str) -> Language:
-    """Return the language whose words stand beside the English: that of the page, or the first."""
-    known = [each for each in languages().values() if "column" in each.site]
-    return next((each for each in known if each.code == code), known[0])
-
-
-def order(code: str) -> Any:
+def order(site: Site) -> Any:
     """Return how rows are sorted: by the alphabet, or syllable by syllable as they sound."""
-    site = languages()[code].site
 
-    def english(row: dict[str, str]) -> str:
-        return row["english"].casefold()
+    def by_letters(row: dict[str, str]) -> str:
+        return row[site.glossary].casefold()
 
-    def sound(row: dict[str, str]) -> list[tuple[str, int, str]]:
-        syllables = row[site["sound"]].split()
-        letters = row[site["column"]] if syllables else ""
+    def by_sound(row: dict[str, str]) -> list[tuple[str, int, str]]:
+        syllables = row[site.sound].split()
+        letters = row[site.glossary] if syllables else ""
         return [
-            (*_sound(syllable), letter)
+            (*_sound(syllable, site.tones), letter)
             for syllable, letter in zip(syllables, letters, strict=False)
         ] or [(row["english"].casefold(), 0, "")]
 
-    return sound if "sound" in site else english
+    return by_sound if site.sound else by_letters
 
 
-def _sound(syllable: str) -> tuple[str, int]:
-    """Split a syllable into its letters and its tone; 5 is the light one."""
-    parts = unicodedata.normalize("NFD", syllable)
-    tone = next((TONES.index(mark) + 1 for mark in parts if mark in TONES), 5)
-    return "".join(mark for mark in parts if mark not in TONES), tone
+def _sound(syllable: str, tones: str) -> tuple[str, int]:
+    """Split a syllable into its letters and its tone; the light one, without a mark, is last."""
+    parts = unicodedata.normalize("NFD" if tones else "NFC", syllable)
+    tone = next((tones.index(mark) for mark in parts if mark in tones), len(tones))
+    return "".join(mark for mark in parts if mark not in tones), tone
 
 
 def label(english: str) -> str:
@@ -124,12 +113,10 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
     docs = Path(app.srcdir)
     if app.builder.name != "html" or docname not in course(docs):
         return
-    language = languages()[app.config.language]
-    is_english, other = language.code == "en", _other(language.code)
-    if not is_english and other != language:
-        return  # the glossary has no word of this language
-    glossary = read_glossary(docs / "glossary.csv", other.code)
-    meanings = {} if is_english else _meanings(docs, language.code)
+    site = sites()[app.config.language]
+    other = translations()[0] if site.of.code == "en" else sites()["en"]
+    glossary = read_glossary(docs / "glossary.csv", site)
+    meanings = _meanings(docs, site.of.code) if site.of.code != "en" else {}
     address = app.builder.get_relative_uri(docname, PAGE)
     marked: set[str] = set()
     for paragraph in document.findall(nodes.paragraph):
@@ -141,7 +128,9 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 continue
             pieces: list[nodes.Node] = []
             end = 0
-            for start, stop, term in sorted(uses(text, terms, is_english), key=lambda use: use[:2]):
+            for start, stop, term in sorted(
+                uses(text, terms, site.of.script), key=lambda use: use[:2]
+            ):
                 name = term.row["english"]
                 if name in marked:
                     continue
@@ -149,8 +138,8 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 pieces += [nodes.Text(text[end:start])] if start > end else []
                 meaning = term.row["meaning"]
                 use = TermUse("", text[start:stop], href=f"{address}#{label(name)}")
-                use["other"] = term.row[other.site["column"]] if is_english else name
-                use["lang"] = other.tag if is_english else "en"
+                use["other"] = term.row[other.glossary]
+                use["language"] = other.of.tag
                 use["meaning"] = meanings.get(meaning, meaning)
                 pieces.append(use)
                 end = stop
@@ -158,10 +147,10 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
 
 
-def uses(text: str, terms: list[Term], is_english: bool) -> Iterator[tuple[int, int, Term]]:
+def uses(text: str, terms: list[Term], script: str) -> Iterator[tuple[int, int, Term]]:
     """Find the terms in a text, the longest first, no word in two of them."""
-    found = [(_pattern(term, is_english), term) for term in terms]
-    if not is_english:
+    found = [(_pattern(term, script), term) for term in terms]
+    if script:
         found.sort(key=lambda pair: -max(map(len, pair[1].words)))
     for pattern, term in found:
         for use in pattern.finditer(text):
@@ -170,19 +159,15 @@ def uses(text: str, terms: list[Term], is_english: bool) -> Iterator[tuple[int, 
         text = pattern.sub(lambda use: "\0" * len(use[0]), text)
 
 
-def _pattern(term: Term, is_english: bool) -> re.Pattern[str]:
+def _pattern(term: Term, script: str) -> re.Pattern[str]:
     words = sorted(term.words, key=len, reverse=True)
-    return term.english if is_english else re.compile("|".join(map(re.escape, words)))
+    return re.compile("|".join(map(re.escape, words))) if script else term.english
 
 
 @cache
-def _meanings(docs: Path, code: str) -> dict[str, str]:
-    catalog = read_catalog(_catalog(docs, code))
+def _meanings(docs: Path, language: str) -> dict[str, str]:
+    catalog = read_catalog(docs / f"locale/{language}/LC_MESSAGES/{PAGE}.po")
     return {str(message.id): str(message.string) for message in catalog}
-
-
-def _catalog(docs: Path, code: str) -> Path:
-    return docs / f"locale/{code}/LC_MESSAGES/{PAGE}.po"
 
 
 def _name_sections(app: Sphinx, document: nodes.document, docname: str) -> None:
@@ -200,7 +185,9 @@ def _depend(app: Sphinx, document: nodes.document) -> None:
     docs = Path(app.srcdir)
     if app.env.docname in course(docs):
         app.env.note_dependency(str(docs / "glossary.csv"))
-        app.env.note_dependency(str(_catalog(docs, app.config.language)))
+        for site in translations():
+            catalog = docs / f"locale/{site.of.code}/LC_MESSAGES/{PAGE}.po"
+            app.env.note_dependency(str(catalog))
 
 
 def _load_script(
@@ -211,8 +198,8 @@ def _load_script(
 
 
 def _open(translator: Any, node: TermUse) -> None:
-    names = {"href": node["href"], "data-other": node["other"], "data-lang": node["lang"]}
-    names["data-meaning"] = node["meaning"]
+    names = {"href": node["href"], "data-other": node["other"], "data-meaning": node["meaning"]}
+    names["data-language"] = node["language"]
     translator.body.append(translator.starttag(node, "a", "", CLASS="hs-term", **names))
 
 

@@ -16,20 +16,20 @@ from typing import Any
 from docutils import nodes
 from haiku_site import SPHINX
 from haiku_site.content.course import Entry, after_whole_site, contents
+from haiku_site.translate.languages import sites
 from jinja2 import Template
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.transforms import SphinxTransform
 
 from haiku_state.errors.base import SITE
-from haiku_state.errors.language import languages
 
 LENGTH = 160
 """Of a description, in characters: about what a search engine shows."""
 
 UNLISTED = {"search", "genindex", "py-modindex"}
 ENTRANCES = ("index.html", "404.html")
-"""The pages above both languages."""
+"""The pages above all languages."""
 
 
 def address() -> str:
@@ -111,12 +111,7 @@ def _page_context(
         "site": site,
         "language": app.config.language,
         "here": f"{site}{app.config.language}/{here}",
-        "locale": languages()[app.config.language].site["opengraph"],
-        "other_locales": [
-            each.site["opengraph"]
-            for code, each in languages().items()
-            if code != app.config.language
-        ],
+        "locales": _locales(str(app.config.language)),
         "kind": "website" if pagename == "index" else "article",
         # the page that chooses a language knows which one a reader has chosen
         "default": site + ("index.html" if pagename == "index" else f"en/{here}"),
@@ -125,6 +120,11 @@ def _page_context(
     if site:
         for language in context["site_languages"]:
             language["alternate"] = f"{site}{language['code']}/{here}"
+
+
+def _locales(language: str) -> list[str]:
+    """Return what Open Graph calls the languages, that of the page first."""
+    return [sites()[code].open_graph for code in sorted(sites(), key=language.__ne__)]
 
 
 def _write_llms(app: Sphinx) -> None:
@@ -144,15 +144,16 @@ def _write_llms(app: Sphinx) -> None:
 
 
 def add_entrances(site: Path) -> None:
-    """Add what is above both languages: the choice of one, the lost page, lists of pages."""
+    """Add what is above all languages: the choice of one, the lost page, lists of pages."""
     base = address()
     for name in ENTRANCES:
         text = (SPHINX / "templates" / name.replace("index", "root")).read_text(encoding="utf-8")
-        page = Template(text, autoescape=True).render(site=base, languages=[*languages().values()])
-        (site / name).write_text(f"{page}\n", encoding="utf-8")
-    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in languages()]
+        page = Template(text, keep_trailing_newline=True)
+        text = page.render(site=escape(base), languages=list(sites().values()))
+        (site / name).write_text(text, encoding="utf-8")
+    lists = [(site / code / "llms.txt").read_text(encoding="utf-8") for code in sites()]
     (site / "llms.txt").write_text("\n".join(lists), encoding="utf-8")
-    for code in languages():
+    for code in sites():
         (site / code / "llms.txt").unlink()
     if not base:
         return
@@ -175,13 +176,14 @@ def add_entrances(site: Path) -> None:
 
 
 def _entry(base: str, page: str) -> str:
-    """Return a page of both languages, each with its alternates."""
+    """Return a page of all languages, each with its alternates."""
     links = "".join(
-        f'<xhtml:link rel="alternate" hreflang="{each.tag}" href="{escape(base)}{code}/{page}"/>'
-        for code, each in languages().items()
+        f'<xhtml:link rel="alternate" hreflang="{each.of.tag}" href="{escape(base)}{code}/{page}"/>'
+        for code, each in sites().items()
     )
-    urls = (f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in languages())
-    return "".join(urls)
+    return "".join(
+        f"<url><loc>{escape(base)}{code}/{page}</loc>{links}</url>\n" for code in sites()
+    )
 
 
 def _set_base(app: Sphinx, config: Config) -> None:

@@ -23,9 +23,9 @@ UNUSED = {"__pycache__", "exercises"}
 
 
 def fingerprint(package: Path, versions: dict[str, str], data: Path) -> str:
-    """Hash a package's source files, the versions of its dependencies, and a folder's JSON."""
+    """Hash a package's sources and texts, the versions of its dependencies, and a folder's JSON."""
     digest = hashlib.sha256(repr(sorted(versions.items())).encode())
-    for folder, pattern in ((package, "*.py"), (data, "*.json")):
+    for folder, pattern in ((package, "*.py"), (package / "locale", "*.*"), (data, "*.json")):
         digest.update(files_hash(folder, pattern).encode())
     return digest.hexdigest()[:16]
 

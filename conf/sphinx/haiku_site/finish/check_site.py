@@ -5,14 +5,13 @@ import re
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urldefrag, urlsplit
 
 from haiku_site.translate.cells import skeleton
 from haiku_site.translate.gate.catalog_files import read_catalog
 from haiku_site.translate.lagging import LAGS, MISSING
-
-from haiku_state.errors.language import Language, languages
+from haiku_site.translate.languages import Site, sites, translations
 
 LOADS = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src"}
 LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload"}
@@ -30,7 +29,7 @@ SILENT = {
 TEXT_ATTRIBUTES = ("alt", "title", "aria-label", "placeholder")
 VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 
-# what a Chinese page says in Latin letters alone: names, and those of code, as haiku_state.Counter
+# what a translated page has in Latin letters: names, and those of code, as haiku_state.Counter
 NAMES = {"English", "EnglishEN", "Ctrl+K", "Haiku", "JAX", "Python", "PyTree", "BatchNorm", "dtype"}
 NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox"}
 NAMES |= {"Flax NNX", "Equinox", "carry", "Linux", "Linux,", "GPU", "macOS", "Windows"}
@@ -160,14 +159,26 @@ def check_site(site: Path, locale: Path) -> list[str]:
             for file in sorted((site / code).rglob("*.html"))
             if "_static" not in file.parts  # pieces of the theme
         }
-        for code in languages()
+        for code in sites()
     }
-    english, found = pages["en"], []
-    for code, each in languages().items():
-        found += _compare_languages(english, pages[code], locale / code / "LC_MESSAGES", each)
+    found = []
+    for other in translations():
+        english, translated = pages["en"], pages[other.of.code]
+        only = sorted(english.keys() ^ translated.keys())
+        found += [f"{name}: in one language only" for name in only]
+        for name in sorted(english.keys() & translated.keys()):
+            compared = _compare(english[name], translated[name], other)
+            found += [f"{name}: {what}" for what in compared]
+        messages = locale / other.of.code / "LC_MESSAGES"
+        for catalog in sorted(messages.rglob("*.po")):
+            name = catalog.relative_to(messages).with_suffix(".html")
+            if name in translated:
+                not_shown = _not_shown(catalog, translated[name], other)
+                found += [f"{catalog}:{what}" for what in not_shown]
+    for code, language in sites().items():
         for page in pages[code].values():
-            if page.language != each.tag:
-                found.append(f"{page.file}: lang is {page.language!r}, not {each.tag!r}")
+            if page.language != language.of.tag:
+                found.append(f"{page.file}: lang is {page.language!r}, not {language.of.tag!r}")
             found += [f"{page.file}: {what}" for what in _offline(page)]
             found += [f"{page.file}: no alt text: {image}" for image in page.no_alt]
             found += [f"{page.file}: {what}" for what in page.not_closed]
@@ -175,23 +186,7 @@ def check_site(site: Path, locale: Path) -> list[str]:
     return found + list(_dead_links(site, pages))
 
 
-def _compare_languages(
-    english: dict[Path, Page], translated: dict[Path, Page], messages: Path, language: Language
-) -> Iterator[str]:
-    for name in sorted(english.keys() ^ translated.keys()):
-        yield f"{language.code}/{name}: in one language only"
-    for name in sorted(english.keys() & translated.keys()):
-        letters = language.site.get("letters", "")
-        for what in _compare(english[name], translated[name], letters):
-            yield f"{language.code}/{name}: {what}"
-    for catalog in sorted(messages.rglob("*.po")):
-        name = catalog.relative_to(messages).with_suffix(".html")
-        if name in translated:
-            for what in _not_shown(catalog, translated[name], language.site):
-                yield f"{catalog}:{what}"
-
-
-def _compare(english: Page, translated: Page, letters: str) -> Iterator[str]:
+def _compare(english: Page, translated: Page, site: Site) -> Iterator[str]:
     if sorted(english.ids) != sorted(translated.ids):
         yield f"ids differ: {sorted(set(english.ids) ^ set(translated.ids))}"
     if list(map(skeleton, english.cells)) != list(map(skeleton, translated.cells)):
@@ -203,27 +198,26 @@ def _compare(english: Page, translated: Page, letters: str) -> Iterator[str]:
     pieces = len(english.prose), len(translated.prose)
     if pieces[0] != pieces[1]:
         yield f"{pieces[1]} pieces of prose, and {pieces[0]} in English"
-    for text in translated.prose if letters else ():
-        if english.file.name != GENERATED and _is_english(text, letters):
-            yield f"English on the translated page: {text!r}"
+    for text in translated.prose:
+        if english.file.name != GENERATED and _is_english(text, site.of.script):
+            yield f"English on the {site.of.english_name} page: {text!r}"
 
 
-def _is_english(text: str, letters: str) -> bool:
-    """Return whether a text has none of these letters, but a word that is not a name."""
-    if re.search(f"[{letters}]", text) or text.rstrip("#") in NAMES:  # a heading's link is a #
+def _is_english(text: str, script: str) -> bool:
+    """Return whether a text has nothing of a script, but a word that is not a name."""
+    if (
+        not script or re.search(f"[{script}]", text) or text.rstrip("#") in NAMES
+    ):  # a heading ends in its link, #
         return False
     words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]
     return any(re.search("[a-z]{2,}", word) for word in words if not re.search("[0-9]", word))
 
 
-def _not_shown(catalog: Path, page: Page, site: dict[str, Any]) -> Iterator[str]:
-    """Look on the page for the longest run of letters of each message: it has no markup in it."""
-    if "letters" not in site:
-        return
-    run = re.compile(f"[{site['letters']}{site.get('never_first', '')}（]+")
+def _not_shown(catalog: Path, page: Page, site: Site) -> Iterator[str]:
+    """Look on the page for the longest run of letters of each message: no markup is in it."""
     shown = "\n".join(["".join(piece.split()) for piece in page.prose + page.cells])
     for message in read_catalog(catalog):
-        runs = run.findall(str(message.string))
+        runs = re.findall(f"[{site.of.script}{site.not_at_line_start}]+", str(message.string))
         if message.id and runs and (longest := max(runs, key=len)) not in shown:
             yield f"{message.lineno}: not shown on {page.file}: {longest!r}"
 

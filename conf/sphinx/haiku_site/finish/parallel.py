@@ -1,8 +1,7 @@
 """Each paragraph in another language too, for readers of one who learn the other.
 
-A page comes from one source in each language, so that its paragraphs correspond in order. Each
-gets a number. A translation shows the English, the English page the translation that was chosen
-last. What the other language says lies in a script beside the page, which
+All languages of a page come from one source, so that its paragraphs correspond in order. Each
+gets a number. What another language says lies in a script beside the page, which
 ``static/parallel.js`` loads when a reader asks for it: a page gets no heavier, and a script can be
 loaded from a disk, where a page cannot read another one.
 
@@ -15,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from haiku_site.translate.lagging import LAGS, MISSING
-from haiku_site.translate.languages import site_of
+from haiku_site.translate.languages import Site, sites, translations
 from sphinx.application import Sphinx
 from sphinx.locale import _
-
-from haiku_state.errors.language import languages
 
 # docutils never nests one of these in another
 BLOCK = re.compile(r"<(p|h[1-6])(?=[\s>])([^>]*)>(.*?)</\1>", re.DOTALL)
@@ -34,10 +31,10 @@ SORTED = {"reference/glossary.html", "genindex.html", "py-modindex.html"}
 
 
 def pair(site: Path, pages: dict[Path, str]) -> list[str]:
-    """Number the paragraphs that differ, and write what the other language says beside each page.
+    """Number the paragraphs that differ, and write what another language says beside each page.
 
     Args:
-      site: the folder with both languages.
+      site: the folder with all languages.
       pages: the text of each page, which is changed.
 
     Returns:
@@ -46,45 +43,43 @@ def pair(site: Path, pages: dict[Path, str]) -> list[str]:
     problems = []
     for page in [page for page in pages if page.is_relative_to(site / "en")]:
         name = page.relative_to(site / "en")
-        english, numbered = Article(pages[page]), set()
         if name.as_posix() in SORTED:
             continue
-        for code in languages():
-            other = site / code / name
-            if other == page or other not in pages:
+        english, paired = Article(pages[page]), set()
+        for other in translations():
+            file = site / other.of.code / name
+            if file not in pages:
                 continue
-            translation = Article(pages[other])
-            if english.kinds() != translation.kinds():
-                problems.append(f"{code}/{name}: its paragraphs do not correspond to the English")
+            translated = Article(pages[file])
+            if english.kinds() != translated.kinds():
+                languages = f"English and {other.of.english_name}"
+                problems.append(f"{name}: the paragraphs of {languages} do not correspond")
                 continue
-            lagging = translation.lagging()
-            differ = [
+            lagging = translated.lagging()
+            numbers = [
                 number
-                for number, (one, two) in enumerate(
-                    zip(english.texts(), translation.texts(), strict=True)
+                for number, texts in enumerate(
+                    zip(english.texts(), translated.texts(), strict=True)
                 )
-                if one != two
-                and number not in lagging
-                and not DRAWN.search(english.blocks[number][2])
+                if texts[0] != texts[1] and number not in lagging
+                if not DRAWN.search(english.blocks[number][2])
             ]
-            below = {
-                number: _below(english, number, kind, code) for number, kind in lagging.items()
-            }
-            pages[other] = translation.numbered(differ, below)
-            _write_other(other, "en", english, differ)
-            _write_other(page, code, translation, differ)
-            numbered |= {*differ}
-        pages[page] = english.numbered(sorted(numbered), {})
+            below = {number: _below(english, number, lagging[number], other) for number in lagging}
+            pages[file] = translated.numbered(numbers, below)
+            paired.update(numbers)
+            _write(page, other.of.code, translated, numbers)
+            _write(file, "en", english, numbers)
+        pages[page] = english.numbered(sorted(paired), {})
     return problems
 
 
-def _write_other(page: Path, code: str, other: "Article", numbers: list[int]) -> None:
+def _write(page: Path, code: str, said: "Article", numbers: list[int]) -> None:
     """Write what another language says beside a page."""
-    texts = other.texts()
-    said = json.dumps({number: texts[number] for number in numbers}, ensure_ascii=False)
+    texts = said.texts()
+    by_number = json.dumps({number: texts[number] for number in numbers}, ensure_ascii=False)
     if numbers:
-        script = page.with_suffix(f".{code}.js")
-        script.write_text(f"haikuStateOther({said});\n", encoding="utf-8")
+        script = page.with_suffix(f".other.{code}.js")
+        script.write_text(f"haikuStateOther({by_number});\n", encoding="utf-8")
 
 
 class Article:
@@ -97,7 +92,7 @@ class Article:
         self.blocks = list(BLOCK.finditer(self.html))
 
     def kinds(self) -> list[tuple[str, list[str]]]:
-        """Return what corresponds in both languages: each block's tag, and the code in it."""
+        """Return what corresponds in all languages: each block's tag, and the code in it."""
         return [(block[1], sorted(CODE.findall(block[3]))) for block in self.blocks]
 
     def texts(self) -> list[str]:
@@ -129,10 +124,9 @@ class Article:
         return "".join([*pieces, self.html[end:], self.after])
 
 
-def _below(english: Article, number: int, kind: str, code: str) -> tuple[str, str]:
+def _below(english: Article, number: int, kind: str, site: Site) -> tuple[str, str]:
     """Return what language a block is in that lags, and what is shown below it."""
-    text = site_of(code).get("lags" if kind == LAGS else "missing", "")
-    note = f'<p class="hs-lags-note">{text}</p>'
+    note = f'<p class="hs-lags-note">{site.lags if kind == LAGS else site.missing}</p>'
     text = f'<p lang="en">{english.texts()[number]}</p>' if kind == LAGS else ""
     language = "" if kind == LAGS else ' lang="en"'
     return language, f'<div class="hs-other" translate="no">{note}{text}</div>'
@@ -141,15 +135,24 @@ def _below(english: Article, number: int, kind: str, code: str) -> tuple[str, st
 def _page_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    is_english = app.config.language == "en"
+    here = app.config.language
+    others = translations() if here == "en" else [sites()["en"]]
+    stem = pagename.rpartition("/")[2]
+    one = f"the {others[0].of.english_name}" if len(others) == 1 else "another language"
     context["site_parallel"] = {
-        "others": {
-            each.tag: [f"{pagename.rpartition('/')[2]}.{code}.js", each.site["mark"]]
-            for code, each in languages().items()
-            if (code != "en") is is_english
-        },
-        "label": _("With the other language:"),
-        "show": _("Show the other language"),
+        "label": _("With the English:") if here != "en" else f"With {one}:",
+        "languages": [
+            {
+                "address": f"{stem}.other.{site.of.code}.js",
+                "tag": site.of.tag,
+                "name": site.of.name,
+                "mark": site.mark,
+                "show": _("Show the English")
+                if here != "en"
+                else f"Show the {site.of.english_name}",
+            }
+            for site in others
+        ],
         "choices": {
             "none": _("not shown"),
             "each": _("on demand"),

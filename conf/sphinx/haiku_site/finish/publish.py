@@ -1,6 +1,6 @@
 """What the built pages still need before anyone may load them: less weight, and a strict policy.
 
-The pages of both languages load one set of scripts and styles. No page has inline styles, and each
+The pages of all languages load one set of scripts and styles. No page has inline styles, and each
 tells the browser to run its own scripts alone (a content security policy).
 """
 
@@ -16,8 +16,7 @@ from pathlib import Path
 
 import imagesize
 from haiku_site.finish.parallel import pair
-
-from haiku_state.errors.language import languages
+from haiku_site.translate.languages import sites
 
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
 LEFTOVERS += ("fa-*.woff2",)  # static/icons has those that are used
@@ -31,7 +30,9 @@ HEADERS = """\
 FROM_DISK = " file:"
 """A page that is opened from a disk has no origin that ``'self'`` could mean."""
 
-ADDRESS = re.compile(r'(?<=\s)((?:href|src)=")((?:\.\./)*|\w+/)_static/([^"?#]+)')
+ADDRESS = re.compile(
+    r'(?<=\s)((?:href|src)=")((?:\.\./)*|(?:{})/)_static/([^"?#]+)'.format("|".join(sites()))
+)
 SCRIPT_FILE = re.compile(r'<script[^>]*\ssrc="([^"]*)"[^>]*>')
 # what comes before the first paint shares a slow line with the style sheet, and delays it;
 # a script that came into the body would make a browser compute all styles of the page again
@@ -76,10 +77,10 @@ LOADED = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)["']?\s*\)""")
 
 
 def publish(site: Path) -> list[str]:
-    """Prepare all pages of a site, each language of which lies in a folder.
+    """Prepare all pages of a site, whose languages lie in folders named by their codes.
 
     Returns:
-      the pages whose translations do not correspond to the English.
+      the pages of which the languages do not correspond.
     """
     _remove_leftovers(site)
     pages = {
@@ -151,17 +152,17 @@ def _share(site: Path, pages: dict[Path, str]) -> None:
 
     A script that loads others from where it lies itself stays there.
     """
-    english, *others = (site / code / "_static" for code in languages())
-    both = site / "_static"
+    english, *others = (site / code / "_static" for code in sites())
+    shared_folder = site / "_static"
     names = {name for text in pages.values() for _, _, name in ADDRESS.findall(text)}
     todo, shared = sorted(names), set()
     while todo:
         name = todo.pop()
-        one = english / name
-        if name in shared or not all((each / name).is_file() for each in (english, *others)):
+        one, copies = english / name, [other / name for other in others]
+        if name in shared or not all(file.is_file() for file in (one, *copies)):
             continue
-        is_same = all(filecmp.cmp(one, other / name, shallow=False) for other in others)
-        if is_same and b"currentScript.src" not in one.read_bytes():
+        equal = all(filecmp.cmp(one, copy, shallow=False) for copy in copies)
+        if equal and b"currentScript.src" not in one.read_bytes():
             shared.add(name)
             if one.suffix == ".css":
                 for address in re.findall(r"(?:url\(|@import )\s*[\"']?([^\"')]+)", _text(one)):
@@ -169,15 +170,15 @@ def _share(site: Path, pages: dict[Path, str]) -> None:
                     if file.is_relative_to(english):
                         todo.append(str(file.relative_to(english)))
     for name in shared:
-        (both / name).parent.mkdir(parents=True, exist_ok=True)
-        (english / name).rename(both / name)
+        (shared_folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (english / name).rename(shared_folder / name)
         for other in others:
             (other / name).unlink()
 
     def shared_address(match: re.Match[str]) -> str:
         attribute, folder, name = match.groups()
         if name in shared:
-            folder = "" if folder.rstrip("/") in languages() else f"../{folder}"
+            folder = "" if folder.removesuffix("/") in sites() else f"../{folder}"
         return f"{attribute}{folder}_static/{name}"
 
     for page, text in pages.items():

@@ -15,17 +15,16 @@ from typing import Any
 from docutils import nodes
 from haiku_site import SPHINX, compat
 from haiku_site.content.course import after_whole_site
+from haiku_site.translate.languages import scripts, sites, translations
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-from haiku_state.errors.language import languages
-
 SEARCHED = ("class", "exception", "function", "method")  # other names belong to the place around
 UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 WORDS = re.compile(r"[^\W\d][\w.]*")
-SENTENCE = re.compile(r"[^\W\d]{2,}\W+[^\W\d]{2,}\W+[^\W\d]{2,}|[ぁ-ヿ一-鿿]{4}")
+SENTENCE = re.compile(rf"[^\W\d]{{2,}}\W+[^\W\d]{{2,}}\W+[^\W\d]{{2,}}|[{scripts()}]{{4}}")
 
 
 def places_of(document: nodes.document) -> Iterator[list[str]]:
@@ -148,7 +147,7 @@ def _merge(app: Sphinx, env: BuildEnvironment, docnames: list[str], other: Any) 
 
 
 def synonyms(docs: Path) -> list[list[str]]:
-    """Return groups of words for the same thing, in all languages of the glossary.
+    """Return groups of words for the same thing.
 
     Args:
       docs: the folder with ``glossary.csv``, and with ``synonyms.csv``, whose first word is that of
@@ -158,9 +157,11 @@ def synonyms(docs: Path) -> list[list[str]]:
     with (docs / "glossary.csv").open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
             english = re.sub(r" \((.*?)\)", r" / \1", row["english"]).split(" / ")
-            columns = [each.site.get("column", "") for each in languages().values()]
-            others = [word for each in columns for word in row.get(each, "").split(" / ") if word]
-            groups[english[0]] = [*english, *others]
+            others = (row[site.glossary] for site in translations())
+            groups[english[0]] = [
+                *english,
+                *(word for words in others for word in words.split(" / ")),
+            ]
     with (docs / "synonyms.csv").open(encoding="utf-8") as stream:
         for words in csv.reader(stream):
             groups.setdefault(words[0], []).extend(words)
@@ -177,21 +178,41 @@ def also_searched(docs: Path, language: str) -> dict[str, str]:
     columns = dict.fromkeys(("en", language))
     with (docs / "search_words.csv").open(encoding="utf-8") as stream:
         return {
-            row["place"]: "; ".join(row[column] for column in columns if row.get(column))
+            row["place"]: "; ".join(row[column] for column in columns if row[column])
             for row in csv.DictReader(stream)
         }
 
 
-def variants(used: str) -> dict[str, str]:
-    """Return the form that the pages use of each character that a reader may type in another.
+def simplified(used: str, language: str) -> dict[str, str]:
+    """Return the letter that is searched for another one, such as the simplified of a traditional.
 
     Args:
       used: all characters that the pages use.
+      language: that of the pages. On English pages people search in every language.
     """
-    tables = [each.site["variants"] for each in languages().values() if "variants" in each.site]
-    lines = [row for each in tables for row in (SPHINX / each).read_text("utf-8").splitlines()]
+    asked = translations() if language == "en" else [sites()[language]]
+    files = [SPHINX / site.same_letters for site in asked if site.same_letters]
+    lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
     rows = (re.split(r"\s", line) for line in lines if re.match(r"\w\t", line))
     return {row[0]: row[1] for row in rows if row[1] in used and row[1] != row[0]}
+
+
+def query_language(language: str) -> dict[str, str]:
+    """Return how queries are read, which are in the language of the pages or in another one.
+
+    Args:
+      language: that of the pages.
+    """
+    known = sites().values()
+    # one segmenter finds the words of every script
+    unspaced = {site.of.code: site.of.tag for site in known if site.of.script}
+    return {
+        "script": scripts(),
+        "segmenter": unspaced.get(language) or next(iter(unspaced.values()), language),
+        "noIdeas": " ".join(site.no_ideas for site in known),
+        "definition": "|".join(site.definition for site in known if site.definition),
+        "negations": "".join(site.negations for site in known),
+    }
 
 
 def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "en") -> str:
@@ -217,7 +238,8 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
     index = {
         "pages": listed,
         "synonyms": groups,
-        "simplified": variants(json.dumps([listed, groups], ensure_ascii=False)),
+        "language": query_language(language),
+        "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False), language),
     }
     text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
     return f"globalThis.searchIndex = {text};\n"

@@ -27,12 +27,11 @@ from haiku_site.content.folds import FOLDED
 from haiku_site.content.metadata import address
 from haiku_site.notebooks.markdown import Markdown, svg_address
 from haiku_site.translate.cells import skeleton
+from haiku_site.translate.languages import sites
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
-
-from haiku_state.errors.language import languages
 
 FOLDER = "notebooks"
 # what a notebook hides of a cell, by the part of it that the page folds
@@ -253,7 +252,7 @@ def check_notebooks(site: Path) -> list[str]:
     names = sorted(file.relative_to(site / "en") for file in site.glob(f"en/{FOLDER}/*/*.ipynb"))
     for name in names:
         english, *others = (
-            nbformat.read(site / language / name, as_version=4).cells for language in languages()
+            nbformat.read(site / code / name, as_version=4).cells for code in sites()
         )
         if any(list(map(_shape, english)) != list(map(_shape, other)) for other in others):
             found.append(f"{name}: the cells, their code or their outputs differ")
@@ -271,7 +270,7 @@ def _is_bare(cell: Any) -> bool:
 
 
 def _shape(cell: Any) -> Any:
-    """Return what is equal in both languages."""
+    """Return what is equal in all languages."""
     if cell.cell_type == "code":
         return cell.metadata, skeleton(cell.source), list(map(_without_words, cell.outputs))
     return [cell.source.count(mark) for mark in ("\n\n", "`", "](", "$")]

@@ -11,6 +11,7 @@ from docutils import nodes
 from haiku_site.content.course import link_to
 from haiku_site.translate.cells import CellProse
 from haiku_site.translate.gate.catalog_files import read_catalog
+from haiku_site.translate.languages import translations
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.locale import _
@@ -69,16 +70,16 @@ class MarkLagging(SphinxTransform):
 
 
 class ProgressTable(SphinxDirective):
-    """How far the translations of each page are, from its catalogs."""
+    """How far the translation of each page is, from its catalog."""
 
     def run(self) -> list[nodes.Node]:
         """Make a table for each language."""
-        others = [code for code in languages() if code != "en"]
-        return [self._table(_messages(self.env, code)) for code in others]
+        return [self._table(site.of.code) for site in translations()]
 
-    def _table(self, folder: Path) -> nodes.table:
+    def _table(self, language: str) -> nodes.Node:
         """Make a row a page, and one for all."""
         rows, total = [], Progress(0, 0, 0)
+        folder = _messages(self.env, language)
         for catalog in sorted(folder.rglob("*.po")):
             name = catalog.relative_to(folder).with_suffix("").as_posix()
             if name not in self.env.found_docs:  # what the theme says
@@ -92,7 +93,8 @@ class ProgressTable(SphinxDirective):
         body = nodes.tbody("", *rows, _row(nodes.Text(_("All pages")), total))
         columns = (nodes.colspec(colwidth=width) for width in (6, 1, 1, 1, 1))
         group = nodes.tgroup("", *columns, nodes.thead("", head), body, cols=5)
-        return nodes.table("", group, classes=["hs-progress-table"])
+        name = [nodes.title("", languages()[language].name)] * (len(translations()) > 1)
+        return nodes.table("", *name, group, classes=["hs-progress-table"])
 
 
 def _messages(env: BuildEnvironment, language: str) -> Path:

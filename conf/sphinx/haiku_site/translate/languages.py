@@ -1,19 +1,11 @@
-"""What ties the languages of the site together: the switcher, the alternates, the untranslated.
+"""What ties the languages of the site together: their records, the switcher, the alternates.
 
 A page's address differs between the languages in the first folder only, so that relative links
-work from a disk and under any sub-path. What is particular to a language is in its record,
-``haiku_state/locale/CODE/language.json``; its ``site`` has these entries:
-
-- ``mark``, ``opengraph``, ``search``, ``about``, ``lost``: a character for a button, what Open
-  Graph calls the language, the words in the search field, on the way in, and on a lost page;
-- ``lags``, ``missing``: what is said of a translation that lags behind, and of one that lacks;
-- ``letters``, ``marks``, ``never_first``: ranges of its letters, other characters that it uses,
-  and marks that never begin a line, for a script of its own;
-- ``column``, ``sound``, ``variants``: its columns of the glossary, and a table of other forms of
-  its characters, for the search;
-- ``header``, ``gate``: the first line of its catalogs, and what the translation gate asks of them.
+work from a disk and under any sub-path.
 """
 
+import functools
+from dataclasses import dataclass, field
 from typing import Any
 
 from docutils import nodes
@@ -21,7 +13,82 @@ from haiku_site import compat
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-from haiku_state.errors.language import languages
+from haiku_state.errors.language import Language, languages
+
+
+@dataclass(frozen=True)
+class Site:
+    """What the site does differently in a language: ``site`` in its record.
+
+    Args:
+      of: the language.
+      open_graph: its name in the Open Graph protocol.
+      glossary: its column in ``docs/glossary.csv``.
+      about: what the site is, for the page above all languages.
+      lost: title, text, and the names of two links, for an address without a page.
+      mark: the button that shows a paragraph in this language.
+      search_bar: what an empty search says.
+      lags: what stands below a translation whose English has changed.
+      missing: what stands below a paragraph without a translation.
+      title_prefix: the pattern of what a title has before it and a link to it has not.
+      sound: the column of the glossary by which terms are sorted, if they are not by their letters.
+      tones: the combining marks of a syllable's tones, in their order.
+      notes: the column of the glossary that names translations that are wrong.
+      no_ideas: words that say nothing in a query.
+      definition: the pattern of what is around a term in a question for its meaning.
+      negations: letters after which a term means the opposite.
+      same_letters: the file with another letter for each that is searched like it.
+      header: the first line of a catalog.
+      letters: the punctuation of a catalog, beside ASCII.
+      not_at_line_start: marks that stay with the code before them.
+      full_stops: how a text may end, by the end of the English.
+      brackets: what opens and what may end a gloss.
+      formatter: the module whose ``format`` writes a text as it should be typeset.
+      rules: what is wrong in a text, by its pattern, where ``{script}`` is that of the language.
+      word_rules: what is wrong in the translation of some English.
+    """
+
+    of: Language
+    open_graph: str
+    glossary: str
+    about: str
+    lost: list[str]
+    mark: str
+    search_bar: str
+    lags: str = ""
+    missing: str = ""
+    title_prefix: str = ""
+    sound: str = ""
+    tones: str = ""
+    notes: str = ""
+    no_ideas: str = ""
+    definition: str = ""
+    negations: str = ""
+    same_letters: str = ""
+    header: str = ""
+    letters: str = ""
+    not_at_line_start: str = ""
+    full_stops: dict[str, str] = field(default_factory=dict)
+    brackets: tuple[str, str] = ("(", r"[,)]")
+    formatter: str = ""
+    rules: dict[str, str] = field(default_factory=dict)
+    word_rules: list[dict[str, str]] = field(default_factory=list)
+
+
+@functools.cache
+def sites() -> dict[str, Site]:
+    """Return what the site does differently in each language, English first."""
+    return {code: Site(each, **each.site) for code, each in languages().items()}
+
+
+def translations() -> list[Site]:
+    """Return the languages that the site is translated into."""
+    return list(sites().values())[1:]
+
+
+def scripts() -> str:
+    """Return the ranges of the characters of all languages that have no spaces between words."""
+    return "".join(each.script for each in languages().values())
 
 
 class KeepFormulas(SphinxTransform):
@@ -50,11 +117,6 @@ def _page_context(
         }
         for each in languages().values()
     ]
-
-
-def site_of(code: str) -> dict[str, Any]:
-    """Return what the site needs to know of a language."""
-    return languages()[code].site
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A mark such as ``，`` never begins a line after code or a formula, in languages that have such.
+"""Where a language asks for it, a mark such as ``，`` never begins a line after code or a formula.
 
 A browser may break the line behind inline code or a formula, whatever follows; so both are put in a
 span that does not break.
@@ -8,7 +8,7 @@ import re
 from typing import Any
 
 from docutils import nodes
-from haiku_site.translate.languages import site_of
+from haiku_site.translate.languages import sites
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
@@ -21,11 +21,11 @@ class KeepMarks(SphinxPostTransform):
 
     def run(self, **kwargs: Any) -> None:
         """Look at every text that begins with a mark, the last of each paragraph first."""
-        never_first = site_of(self.config.language).get("never_first")
-        if not never_first:
+        kept_back = sites()[self.config.language].not_at_line_start
+        if not kept_back:
             return
-        # reStructuredText separates code from it by an escaped space, which docutils leaves as \x00
-        pattern = re.compile(f"(?:\x00 )?[{never_first}]+")
+        # reStructuredText separates code from the mark by an escaped space, for docutils \x00
+        pattern = re.compile(f"(?:\x00 )?[{kept_back}]+")
         for parent in list(self.document.findall(nodes.TextElement)):
             for at in range(len(parent) - 2, -1, -1):
                 before, text = parent[at : at + 2]

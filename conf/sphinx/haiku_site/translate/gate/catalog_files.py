@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import PoFileError, read_po
-from haiku_site.translate.languages import site_of
+from haiku_site.translate.languages import Site
 
 # A text is in quotes that are closed, with the escapes that Babel writes. There is no msgctxt,
 # without which Sphinx looks a text up, so that readers would get English.
 _LINE = re.compile(r'(?:(msgid|msgstr) )?"((?:[^"\\]|\\["\\nt])*)"|#.*|')
+_SIGNS = "—–×−±≤≥≈→⁰¹²³⁴⁵⁶⁷⁸⁹⁻½·©"
 
 
 class Problem(NamedTuple):
@@ -32,21 +33,20 @@ def read_catalog(file: Path) -> Catalog:
         return read_po(stream, abort_invalid=True)
 
 
-def malformed(file: Path, language: str) -> list[Problem]:
+def malformed(file: Path, site: Site) -> list[Problem]:
     """Look for what Babel cannot read, or reads as something else."""
-    site = site_of(language)
-    # everything else is invisible, looks like another character, or has no place in the language
-    strange_character = re.compile(f"[^ -~{site.get('letters', '')}{site.get('marks', '')}]")
     data = file.read_bytes()
     try:
         lines = data.decode("utf-8").split("\n")  # no other character ends a line
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n")
         return [Problem(file, line + 1, "not UTF-8", repr(data.split(b"\n")[line]))]
+    # Everything else is invisible, looks like another character, or has no place in the language.
+    known = f" -~{site.of.script}{site.letters}{_SIGNS}"
     strange = [
         Problem(file, number, f"{character!a} {unicodedata.name(character, '')}".strip(), line)
         for number, line in enumerate(lines, 1)
-        for character in strange_character.findall(line)
+        for character in re.findall(f"[^{known}]", line)
     ]
     wrong = _first_wrong_line(lines)
     if wrong and not strange:

@@ -4,6 +4,7 @@ Sphinx shows English, or broken markup, for a translation that is missing, fuzzy
 mostly silently. The gate reads the catalogs themselves and names file, line and message.
 """
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -11,17 +12,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import autocorrect_py
 from babel.messages.catalog import Message
 from haiku_site.translate.gate.catalog_files import Problem, malformed, read_catalog
 from haiku_site.translate.gate.consistency import Entry, check_consistency
 from haiku_site.translate.gate.markup import EDGE, differences, markup, reordered
 from haiku_site.translate.gate.terms import Term, read_glossary, terms_in
-from haiku_site.translate.languages import site_of
-
-from haiku_state.errors.language import languages
+from haiku_site.translate.languages import Site, sites
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 LEFT_OVER = re.compile(r"\*\*|``|`|\]\[|\]\(|\{[a-z]+\}|:[a-z]+:(?=`)|__\b|\\[*_`]")
@@ -38,37 +35,35 @@ NUMBERS |= {word: number for number, word in enumerate([*DIGITS, "ten", "eleven"
 NUMBERS |= {f"{ten}-{one}": NUMBERS[ten] + NUMBERS[one] for ten in TENS for one in DIGITS[1:]}
 NUMBERS |= {"hundred": 100, "thousand": 1000}
 
-FORMATTERS = {"autocorrect": autocorrect_py.format}
-"""What writes a language as it is typeset, by the name that its record gives."""
-
 
 def check_catalogs(locale: Path, docs: Path, glossary: Path) -> list[Problem]:
-    """Check the catalogs of each language under ``locale``."""
-    found = []
-    for code in languages():
-        found += _check_language(code, locale / code / "LC_MESSAGES", docs, glossary)
-    return found
+    """Check every catalog under ``locale``, and then all those of a language together."""
+    return [
+        problem
+        for folder in sorted(locale.iterdir())
+        for problem in _check_language(folder, docs, glossary)
+    ]
 
 
-def _check_language(code: str, messages: Path, docs: Path, glossary: Path) -> list[Problem]:
-    """Check every catalog of a language, and then all of them together."""
-    terms, found, entries = read_glossary(glossary, code), [], []
-    for file in sorted(messages.rglob("*.po")):
-        page = file.relative_to(messages).with_suffix("").as_posix()
+def _check_language(folder: Path, docs: Path, glossary: Path) -> list[Problem]:
+    site = sites()[folder.name]
+    terms, found, entries = read_glossary(glossary, site), [], []
+    for file in sorted(folder.rglob("*.po")):
+        page = file.relative_to(folder / "LC_MESSAGES").with_suffix("").as_posix()
         is_rst = (docs / f"{page}.rst").exists()
-        found += check_catalog(file, is_rst, terms, code)
-        if not malformed(file, code):
+        found += check_catalog(file, is_rst, terms, site)
+        if not malformed(file, site):
             entries += [
                 Entry(file, page, message.lineno or 0, message.id, message.string, is_rst)
                 for message in read_catalog(file)
                 if message.id and message.string
             ]
-    return found + (check_consistency(entries, docs, terms, code) if entries else [])
+    return found + check_consistency(entries, docs, terms, site)
 
 
-def check_catalog(file: Path, is_rst: bool, terms: list[Term], code: str) -> list[Problem]:
+def check_catalog(file: Path, is_rst: bool, terms: list[Term], site: Site) -> list[Problem]:
     """Check one catalog."""
-    if errors := malformed(file, code):
+    if errors := malformed(file, site):
         return errors
     catalog = read_catalog(file)
     for old in catalog.obsolete:
@@ -76,14 +71,12 @@ def check_catalog(file: Path, is_rst: bool, terms: list[Term], code: str) -> lis
     for message in catalog:
         if message.id:
             text = str(message.id)
-            for what in _defects(message, is_rst, terms, site_of(code)):
+            for what in _defects(message, is_rst, terms, site):
                 errors.append(Problem(file, message.lineno or 0, what, text))
     return errors
 
 
-def _defects(
-    message: Message, is_rst: bool, terms: list[Term], site: dict[str, Any]
-) -> Iterator[str]:
+def _defects(message: Message, is_rst: bool, terms: list[Term], site: Site) -> Iterator[str]:
     msgid, msgstr = str(message.id), str(message.string or "")
     if message.fuzzy:
         yield FUZZY
@@ -98,9 +91,10 @@ def _defects(
     for mark in HTML.findall(msgstr):
         if mark not in msgid:
             yield f"not in the original: {mark!r}"
-    if rule := site.get("gate", {}).get("told_apart"):
-        is_meant = re.search(rule["english"], msgid, re.I) and re.search(rule["word"], msgstr)
-        if is_meant and not re.search(rule["unless"], msgstr):
+    for rule in site.word_rules:
+        is_said = re.search(rule["english"], msgid, re.IGNORECASE)
+        is_wrong = re.search(rule["translation"], msgstr)
+        if is_said and is_wrong and not re.search(rule["unless"], msgstr):
             yield rule["what"]
     yield from _text_defects(markup(msgid, is_rst).text, markup(msgstr, is_rst).text, site)
     exempt = {m[1] for comment in message.user_comments if (m := EXEMPTION.match(comment))}
@@ -115,36 +109,36 @@ def _order_defects(msgid: str, msgstr: str, is_rst: bool, read: bool) -> Iterato
         yield f"the mark `{READ}` is not needed"
 
 
-def _text_defects(english: str, translation: str, site: dict[str, Any]) -> Iterator[str]:
-    gate, letters = site.get("gate", {}), site.get("letters")
+def _text_defects(english: str, translated: str, site: Site) -> Iterator[str]:
     prose = re.search(r"[a-z]{2,} [a-z]{2,}", english.replace(EDGE, ""))
-    if prose and letters and not re.search(f"[{letters}]", translation):
-        yield "not in the letters of the language"
-    for mark in LEFT_OVER.findall(translation):
+    if prose and not re.search(f"[{site.of.script or 'a-z'}]", translated):
+        yield f"not in {site.of.english_name}"
+    for mark in LEFT_OVER.findall(translated):
         if mark not in english:
             yield f"markup shown to the reader: {mark!r}"
-    one, other = (Counter(NUMBER.findall(text)) for text in (english, translation))
-    if one - other or other - one - _numbers_in_words(english):
-        yield f"numbers {sorted(other.elements())} instead of {sorted(one.elements())}"
-    if formatter := gate.get("formatter"):
-        plain = translation.replace(EDGE, "")
-        if (typeset := FORMATTERS[formatter](plain)) != plain:
-            yield f"{formatter} writes {typeset!r}"
-    for pattern, what in gate.get("wrong", {}).items():
-        yield from (f"{what}: {bad!r}" for bad in re.findall(pattern, translation))
-    end, own = english.strip()[-1:], translation.strip()[-1:]
-    if own not in gate.get("stops", {}).get(end, own):
-        yield f"ends in {own!r} where the original ends in {end!r}"
+    original, translation = (Counter(NUMBER.findall(text)) for text in (english, translated))
+    if original - translation or translation - original - _numbers_in_words(english):
+        yield f"numbers {sorted(translation.elements())} instead of {sorted(original.elements())}"
+    if site.formatter:
+        plain = translated.replace(EDGE, "")
+        if (typeset := importlib.import_module(site.formatter).format(plain)) != plain:
+            yield f"{site.formatter.removesuffix('_py')} writes {typeset!r}"
+    for pattern, what in site.rules.items():  # what the formatter does not catch
+        for bad in re.findall(pattern.replace("{script}", site.of.script), translated):
+            yield f"{what}: {bad!r}"
+    end = english.strip()[-1:]
+    if end in site.full_stops and translated.strip()[-1:] not in site.full_stops[end]:
+        yield f"ends in {translated.strip()[-1:]!r} where the original ends in {end!r}"
 
 
 def _term_defects(
-    english: str, translation: str, terms: list[Term], exempt: set[str]
+    english: str, translated: str, terms: list[Term], exempt: set[str]
 ) -> Iterator[str]:
-    needless, translation = set(exempt), translation.replace(EDGE, "")
+    needless, translated = set(exempt), translated.replace(EDGE, "")
     for term, words in terms_in(english, terms):
-        if term.never and term.never in translation:
+        if term.never and term.never in translated:
             yield f"{words!r} is never {term.never!r}"
-        if not any(word.casefold() in translation.casefold() for word in term.words or ("",)):
+        if not any(word.casefold() in translated.casefold() for word in term.words):
             if not {words, words.lower()} & exempt:
                 yield f"{words!r} is {' or '.join(term.words)!r} in the glossary"
             needless -= {words, words.lower()}
@@ -161,22 +155,27 @@ def _numbers_in_words(english: str) -> Counter[str]:
 
 def update_catalogs(templates: Path, locale: Path) -> None:
     """Merge freshly extracted templates into the catalogs, and drop those of removed pages."""
-    if problems := _malformed_ones(locale):
+    if problems := _malformed(locale):
         sys.exit("\n".join(map(str, problems)))
+    codes = [folder.name for folder in sorted(locale.iterdir())]
     command = [sys.executable, "-m", "sphinx_intl", "update", "-p", str(templates)]
-    command += ["-d", str(locale), "-w", "0", "--no-obsolete"]
-    command += [word for code in languages() if code != "en" for word in ("-l", code)]
+    command += ["-d", str(locale), "-w", "0", "--no-obsolete", *(f"-l{code}" for code in codes)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    for code in languages():
-        _clean_up(templates, locale / code / "LC_MESSAGES", site_of(code).get("header", ""))
+    for code in codes:
+        _tidy(templates, locale / code / "LC_MESSAGES", sites()[code].header)
 
 
-def _malformed_ones(locale: Path) -> list[Problem]:
-    files = ((code, file) for code in languages() for file in (locale / code).rglob("*.po"))
-    return [problem for code, file in files for problem in malformed(file, code)]
+def _malformed(locale: Path) -> list[Problem]:
+    return [
+        problem
+        for folder in sorted(locale.iterdir())
+        for file in sorted(folder.rglob("*.po"))
+        for problem in malformed(file, sites()[folder.name])
+    ]
 
 
-def _clean_up(templates: Path, messages: Path, header: str) -> None:
+def _tidy(templates: Path, messages: Path, header: str) -> None:
+    """Drop the catalogs of pages that are gone, and what ``sphinx-intl`` writes at their head."""
     for file in messages.rglob("*.po"):
         template = templates / file.relative_to(messages).with_suffix(".pot")
         if not template.exists() and file.name != "sphinx.po":
@@ -187,13 +186,12 @@ def _clean_up(templates: Path, messages: Path, header: str) -> None:
         # a new catalog's header marks itself as fuzzy, with placeholders for its authors
         text = file.read_text(encoding="utf-8")
         rest = text.split('msgid ""', 1)[1]
-        first = f"# {header}. Licensed as the package, Apache-2.0."
-        file.write_text(f'{first}\nmsgid ""{rest}', encoding="utf-8")
+        file.write_text(f'{header}\nmsgid ""{rest}', encoding="utf-8")
 
 
 def check_current(templates: Path, locale: Path, scratch: Path) -> list[Problem]:
     """Check that merging the templates would change nothing."""
-    if _malformed_ones(locale):
+    if _malformed(locale):
         return []  # :func:`check_catalogs` names it
     shutil.rmtree(scratch, ignore_errors=True)
     shutil.copytree(locale, scratch)

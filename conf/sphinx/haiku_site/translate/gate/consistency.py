@@ -10,7 +10,7 @@ from haiku_site.content.course import course
 from haiku_site.translate.gate.catalog_files import Problem
 from haiku_site.translate.gate.markup import EDGE, markup
 from haiku_site.translate.gate.terms import Term, terms_in
-from haiku_site.translate.languages import site_of
+from haiku_site.translate.languages import Site, sites
 
 
 class Entry(NamedTuple):
@@ -31,14 +31,13 @@ class Entry(NamedTuple):
 
 
 def check_consistency(
-    entries: list[Entry], docs: Path, glossary: list[Term], code: str
+    entries: list[Entry], docs: Path, glossary: list[Term], site: Site
 ) -> list[Problem]:
-    """Check the messages of all catalogs of a language against each other."""
-    gate = site_of(code).get("gate", {})
+    """Check the messages of all catalogs against each other."""
     return [
         *_two_translations(entries),
-        *_links_without_title(entries, gate.get("lesson", "lesson")),
-        *(_missing_glosses(entries, docs, glossary, gate) if "gloss" in gate else ()),
+        *_links_without_title(entries),
+        *_missing_glosses(entries, docs, glossary, *site.brackets),
         *_idle_rows(entries, docs / "glossary.csv", glossary),
     ]
 
@@ -51,13 +50,8 @@ def _two_translations(entries: list[Entry]) -> Iterator[Problem]:
             yield entry.problem(f"{before.file}:{before.line} has {before.translation!r}")
 
 
-def _links_without_title(entries: list[Entry], lesson: str) -> Iterator[Problem]:
-    """Where the text of a link is the title of its page, that of the translation is its title."""
-
-    def plain(title: str) -> str:
-        """Return a title without its number and article, as a link to it is written."""
-        return re.sub(rf"^(?:lesson \d+: |{lesson})?(?:the |an? )?", "", title.casefold())
-
+def _links_without_title(entries: list[Entry]) -> Iterator[Problem]:
+    """Where the English text of a link is its page's title, the translation has that too."""
     titles: dict[str, Entry] = {}
     for entry in entries:
         titles.setdefault(entry.page, entry)  # a catalog begins with the title
@@ -67,9 +61,9 @@ def _links_without_title(entries: list[Entry], lesson: str) -> Iterator[Problem]
         translated = dict(_links(entry.translation))
         for target, text in _links(entry.english):
             title = titles.get(_page(entry.page, target))
-            if title and plain(text) == plain(title.english):
-                expected = plain(title.translation)
-                if expected not in plain(translated.get(target, expected)):
+            if title and _plain(text) == _plain(title.english):
+                expected = _plain(title.translation)
+                if expected not in _plain(translated.get(target, expected)):
                     yield entry.problem(f"the title of {target} is {expected!r}")
 
 
@@ -85,10 +79,16 @@ def _page(page: str, target: str) -> str:
     return posixpath.splitext(posixpath.normpath(path))[0]
 
 
+def _plain(title: str) -> str:
+    """Return a title without its number and article, as a link to it is written."""
+    prefixes = "|".join(site.title_prefix for site in sites().values() if site.title_prefix)
+    return re.sub(rf"^(?:{prefixes})?(?:the |an? )?", "", title.casefold())
+
+
 def _missing_glosses(
-    entries: list[Entry], docs: Path, glossary: list[Term], gate: dict[str, str]
+    entries: list[Entry], docs: Path, glossary: list[Term], opens: str, ends: str
 ) -> Iterator[Problem]:
-    """The first sentence of the course with a term has its gloss behind; a heading has no room."""
+    """The first sentence of the course with a term has ``word (gloss)``; a heading has no room."""
     wanted = {term.line for term in glossary if term.gloss}
     by_page: dict[str, list[Entry]] = {}
     for entry in entries:
@@ -103,12 +103,11 @@ def _missing_glosses(
                 if term.line not in wanted:
                     continue
                 wanted.remove(term.line)
-                # a further word may follow in the brackets: 批归一化（batch normalization，又译……）
-                shown = [gate["gloss"].format(word=word, gloss=term.gloss) for word in term.words]
-                glosses = "|".join(f"{re.escape(one[:-1])}[，{one[-1]}]" for one in shown)
-                if shown and not re.search(glosses, translation):
+                # a further word may follow in the brackets
+                shown = [f"{word}{opens}{term.gloss}" for word in term.words]
+                if not any(re.search(re.escape(text) + ends, translation) for text in shown):
                     first = f"the first {words!r} of the course"
-                    yield entry.problem(f"{first} has no {shown[0]}")
+                    yield entry.problem(f"{first} has no {shown[0]}{ends[-2]}")
 
 
 def _idle_rows(entries: list[Entry], file: Path, glossary: list[Term]) -> Iterator[Problem]:

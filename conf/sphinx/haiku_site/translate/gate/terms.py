@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from haiku_site.translate.gate.markup import EDGE
-from haiku_site.translate.languages import site_of
+from haiku_site.translate.languages import Site
 
 
 class Term(NamedTuple):
@@ -16,11 +16,11 @@ class Term(NamedTuple):
 
     english: re.Pattern[str]
     words: tuple[str, ...]
-    """What it is called in the language, if the glossary has a column for that."""
+    """The translations, the usual one first."""
 
     never: str | None
     gloss: str
-    """What code and errors say, which follows the term in brackets at its first use."""
+    """What code and errors say, which follows the translation in brackets at its first use."""
 
     line: int
     """That of the row."""
@@ -29,16 +29,19 @@ class Term(NamedTuple):
     """All that the glossary says."""
 
 
+def read_glossary(file: Path, site: Site) -> list[Term]:
+    """Read the terms of a language, longest English one first, so that it is matched first."""
+    return _read(file, site.glossary, site.notes)
+
+
 @cache
-def read_glossary(file: Path, language: str) -> list[Term]:
-    """Read the glossary, longest English term first, so that it is matched first."""
-    found, column = [], site_of(language).get("column", "")
+def _read(file: Path, column: str, notes: str) -> list[Term]:
+    found = []
     with file.open(encoding="utf-8") as stream:
         rows = csv.DictReader(stream)
         for row in rows:
-            never = re.search(r"never (\S+)", row["note"] or "")
-            words = tuple(filter(None, row.get(column, "").split(" / ")))
-            rest = (words, never and never[1], row["gloss"])
+            never = re.search(r"never (\S+)", row.get(notes) or "")
+            rest = (tuple(row[column].split(" / ")), never and never[1], row["gloss"])
             for length, pattern in _spellings(row):
                 english = re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
                 found.append((length, Term(english, *rest, rows.line_num, row)))
