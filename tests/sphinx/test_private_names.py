@@ -110,3 +110,14 @@ def test_what_is_needed_later_is_looked_for_first(lost, tmp_path):
         delattr(getattr(app, part), name)
     with pytest.raises(compat.LostNameError, match=lost):
         compat._check_settings(app)
+
+
+def test_scripts_that_the_policy_blocks_or_nobody_reads_are_not_loaded():
+    def script(name, body=""):
+        return SimpleNamespace(filename=name, attributes={"body": body})
+
+    kept = [script("_static/doctools.js"), script(None, "own()")]
+    dropped = [script("_static/translations.js"), script(None, "DOCUMENTATION_OPTIONS.a = 1;")]
+    context = {"script_files": [*kept, *dropped]}
+    compat.drop_scripts(None, "index", "page.html", context, None)
+    assert context["script_files"] == kept

@@ -127,6 +127,22 @@ def write_no_search(app: Sphinx) -> None:
     app.builder.search = False
 
 
+UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js", "translations.js")
+"""Scripts of Sphinx: of its own search, and of texts that no page shows; the policy blocks one."""
+
+
+def drop_scripts(
+    app: Sphinx, name: str, template: str, context: dict[str, Any], document: Any
+) -> None:
+    """Drop these scripts, and options of the theme that no script of ours reads."""
+    context["script_files"] = [
+        script
+        for script in context["script_files"]
+        if not str(script.filename).endswith(UNUSED)
+        and "DOCUMENTATION_OPTIONS." not in script.attributes.get("body", "")
+    ]
+
+
 def _check_settings(app: Sphinx) -> None:
     """Look for what the build only needs later."""
     for name in ("myst_config", "mystnb_config"):
@@ -177,4 +193,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("builder-inited", _check_settings, priority=900)
     app.connect("doctree-read", _check_page, priority=900)
     app.connect("doctree-resolved", _check_folds)
+    app.connect("html-page-context", drop_scripts, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

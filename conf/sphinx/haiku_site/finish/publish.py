@@ -15,11 +15,12 @@ from functools import partial
 from pathlib import Path
 
 import imagesize
+from haiku_site import compat
 from haiku_site.finish.parallel import pair
 from haiku_site.translate.languages import sites
 
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
-LEFTOVERS += ("fa-*.woff2",)  # static/icons has those that are used
+LEFTOVERS += compat.UNUSED
 HEADERS = """\
 # for Netlify, Cloudflare Pages and hosts that read the same file
 /*
@@ -51,25 +52,8 @@ requestAnimationFrame(() => setTimeout(() => {
 IMAGE = re.compile(r'<img(?=[^>]*\ssrc="([^":]+)")(?![^>]*\s(?:width|loading)=)')
 SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)(?![^>]*\stype=)[^>]*>(.*?)</script>", re.DOTALL)
 STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
-# of the theme, on every page another one: only its version switcher reads it
-THEME_OPTION = re.compile(r"\s*<script>DOCUMENTATION_OPTIONS\.\w+ = [^<]*</script>")
-CODE = re.compile(r"<pre\b.*?</pre>", re.DOTALL)
-# half of all elements of a page of code: names and commas have the color of the text around them
-PLAIN = re.compile(r'<span class="(?:n|nn|nx|p|pm|w)">([^<]*)</span>')
 # a signature with a line for each parameter is a list that HTML does not allow where it stands
 SIGNATURE = re.compile(r'(?<=<dt class="sig ).*?(?=</dt>)', re.DOTALL)
-# Sphinx compiles the rule of plurals of each language but English; Chinese has none
-PLURALS = re.compile(r'new Function\(\s*"n",\s*`return \(\$\{catalog\.plural_expr\}\)`,?\s*\)')
-# the theme asks each scroller in turn for its size, a layout of the page each: layout.js asks once
-TAB_STOPS = re.compile(r"\b(\w+)\.tabIndex\s*=\s*\1\.scrollWidth[^}]*")
-ICON_FONT = re.compile(r"@font-face\s*\{[^{}]*fontawesome[^{}]*\}")
-RULE = re.compile(r"([^{};@/]+)\{([^{}]*)\}")
-LIBRARY_STYLES = (
-    "basic.css",
-    "styles/pydata-sphinx-theme.css",
-    "sphinx-design*.css",
-    "mystnb*.css",
-)
 STYLED = re.compile(r'<\w[^<>]*\sstyle="[^"]*"[^<>]*>')
 LINK = re.compile(r'<link(?=[^>]*\srel="stylesheet")[^>]*\shref="([^"?]*)[^>]*>\n?')
 IMPORT = re.compile(r"""@import\s+["']([^"']+)["'];""")
@@ -89,11 +73,9 @@ def publish(site: Path) -> list[str]:
         if "_static" not in page.parts
     }
     for page, text in pages.items():
-        text = CODE.sub(lambda code: PLAIN.sub(r"\1", code[0]), text)
-        pages[page] = SIGNATURE.sub(_as_lines, THEME_OPTION.sub("", text))
+        pages[page] = SIGNATURE.sub(_as_lines, text)
     _share(site, pages)
     _load_later(pages)
-    _drop_unused_rules(site, pages)
     _join_sheets(site, pages, _style_by_classes(pages))
     problems = pair(site, pages)
     for page, text in pages.items():
@@ -142,7 +124,6 @@ def _remove_leftovers(site: Path) -> None:
     for file in [*site.rglob("*.css"), *site.rglob("*.js")]:
         text = file.read_text(encoding="utf-8")
         without = re.sub(r"/[/*]# sourceMappingURL=[^\s*]*(?:\s*\*/)?", "", text)
-        without = TAB_STOPS.sub("", PLURALS.sub("() => 0", without))
         if without != text:
             file.write_text(without, encoding="utf-8")
 
@@ -208,31 +189,6 @@ def _load_later(pages: dict[Path, str]) -> None:
         if "data-src" in changed:
             changed = changed.replace("</body>", f"{LOAD_SCRIPTS}</body>", 1)
         pages[page] = changed
-
-
-def _drop_unused_rules(site: Path, pages: dict[Path, str]) -> None:
-    """Drop the rules of the libraries for classes that neither a page nor a script names.
-
-    The theme brings all of Bootstrap and 2000 icons: two thirds of what a reader would wait for.
-    """
-    scripts = [_text(file) for file in site.rglob("*.js")]
-    words = {word for text in [*pages.values(), *scripts] for word in re.findall(r"[\w-]+", text)}
-
-    def is_used(selector: str) -> bool:
-        outer, count = selector, 1
-        while count:  # what is in :is() or :not() need not occur
-            outer, count = re.subn(r"\([^()]*\)", "", outer)
-        names = re.findall(r"\.(-?[a-zA-Z_][\w-]*)", outer)
-        return all(name in words or name.startswith("bs-") for name in names)  # bs-${…} in scripts
-
-    def used(rule: re.Match[str]) -> str:
-        selectors = [one for one in re.split(r",(?![^()]*\))", rule[1]) if is_used(one)]
-        return f"{','.join(selectors)}{{{rule[2]}}}" if selectors else ""
-
-    for pattern in LIBRARY_STYLES:
-        for sheet in (site / "_static").glob(pattern):
-            rules = RULE.sub(used, ICON_FONT.sub("", _text(sheet)))
-            sheet.write_text(re.sub(r"@media[^{}]*\{\s*\}", "", rules), encoding="utf-8")
 
 
 def _style_by_classes(pages: dict[Path, str]) -> str:

@@ -22,7 +22,6 @@ from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
 SEARCHED = ("class", "exception", "function", "method")  # other names belong to the place around
-UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js")
 WORDS = re.compile(r"[^\W\d][\w.]*")
 SENTENCE = re.compile(rf"[^\W\d]{{2,}}\W+[^\W\d]{{2,}}\W+[^\W\d]{{2,}}|[{scripts()}]{{4}}")
 
@@ -249,18 +248,6 @@ def _write(app: Sphinx) -> None:
     static = Path(app.outdir) / "_static"
     script = write_index(_pages(app.env), Path(app.srcdir), str(app.config.language))
     (static / "search-index.js").write_text(script, encoding="utf-8")
-    for name in UNUSED:
-        (static / name).unlink(missing_ok=True)
-
-
-def _drop_highlighter(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    context["script_files"] = [
-        script
-        for script in context["script_files"]
-        if not str(getattr(script, "filename", script)).endswith(UNUSED)
-    ]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -269,7 +256,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", _note, priority=900)  # after what adds to a page
     app.connect("env-purge-doc", _forget)
     app.connect("env-merge-info", _merge)
-    app.connect("html-page-context", _drop_highlighter)
     app.connect("html-collect-pages", lambda app: [("search", {}, "search.html")])
     after_whole_site(app, _write)
     app.add_js_file("search-open.js", loading_method="defer")
