@@ -307,7 +307,7 @@ def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, oth
 def test_both_languages_beside_each_other_are_remembered(open_page, server):
     page = open_page(f"{server}/{ZH}/{LESSON}")
     page.wait_for_selector(NOT_LAID_OUT, state="detached")
-    before = page.locator("article").inner_html()
+    before = without_tab_stops(page)
     page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView({behavior: 'instant'})")
     seen = "Math.round(document.querySelectorAll('h2')[2].getBoundingClientRect().top)"
     at = page.evaluate(seen)
@@ -324,8 +324,13 @@ def test_both_languages_beside_each_other_are_remembered(open_page, server):
     page.locator(".hs-pair").first.wait_for()
     page.wait_for_selector(NOT_LAID_OUT, state="detached")
     beside(page).select_option("none")
-    assert page.locator("article").inner_html() == before
+    assert without_tab_stops(page) == before
     assert page.complaints == []
+
+
+def without_tab_stops(page):
+    """What the article holds; what scrolls is a tab stop once it is laid out."""
+    return re.sub(r' tabindex="-?\d"', "", page.locator("article").inner_html())
 
 
 STATION = ".hs-map li:has(> a[href$='{}'])"
