@@ -3,6 +3,7 @@
 import functools
 import http.server
 import itertools
+import re
 import sys
 import threading
 from pathlib import Path
