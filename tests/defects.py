@@ -255,6 +255,8 @@ def first_failure(defect: Defect) -> str:
         for name in COPIED:
             copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copy(ROOT / name, tree / name)
+        (tree / "build").mkdir()
+        (tree / "build/programs").symlink_to(ROOT / "build/programs")  # what JAX has compiled
         subprocess.run(["git", "init", "-q", place], check=True)
         file = tree / defect.file
         text = file.read_text(encoding="utf-8")

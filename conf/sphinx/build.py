@@ -272,14 +272,16 @@ def _run_sphinx(
 def _failed_cell(trace: str) -> str:
     """Return the page, the cell and the error that a traceback of MyST-NB tells of, if it does."""
     page = re.search(rf"ExecutionError: {DOCS}/(.+)", trace)
-    cell = re.search(r"(?:following cell:|Cell contents:)\n-+\n(.*?)\n-+\n(.*?)\n\n\n", trace, re.S)
+    pattern = r"(?:following cell|cell contents):\n-+\n(.*?)\n-+\n(.*?)(?:\n\n\n|\Z)"
+    cell = re.search(pattern, trace, re.DOTALL)
     if not (page and cell):
         return ""
     sources = [source.strip() for source in cells(DOCS / page[1])]
     number = sources.index(cell[1].strip()) + 1 if cell[1].strip() in sources else "?"
+    if "CellTimeoutError" in trace:
+        return f"docs/{page[1]}, cell {number}: it ran too long\n\n{cell[1]}"
     printed = re.sub(r"\x1b\[[\d;]*m", "", cell[2]).strip()
-    last = printed.splitlines()[-1] if printed else "it ran too long"
-    return f"docs/{page[1]}, cell {number}: {last}\n\n{cell[1]}\n\n{printed}"
+    return f"docs/{page[1]}, cell {number}: {printed.splitlines()[-1]}\n\n{cell[1]}\n\n{printed}"
 
 
 def _extract() -> int:
