@@ -106,7 +106,11 @@ def _build_pages(pages: list[Path], language: str) -> int:
         "nitpicky": False,
         "suppress_warnings": ["myst.xref_missing", "ref", "toc", "image.not_readable"],
     }
-    failed = _run_sphinx("html", language, out, out.with_name(f"{language}-doctrees"), **alone)
+    _invalidate_cache_unless(_build_fingerprint(), _look_fingerprint())
+    doctrees = WORK / "doctrees" / f"page-{language}"
+    failed = _run_sphinx("html", language, out, doctrees, **alone)
+    if failed:  # as for the site: Sphinx would not warn again
+        shutil.rmtree(doctrees, ignore_errors=True)
     for name in names if not failed else []:
         log(f"open {out / name}.html")
     return failed

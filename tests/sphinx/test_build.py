@@ -86,6 +86,35 @@ def test_what_an_edit_of_the_pipeline_keeps(tree, edited, kept):
     assert {name for name, file in files.items() if file.exists()} == kept
 
 
+@pytest.mark.parametrize("edit", [None, "conf.py", "failed"])
+def test_a_page_alone_is_read_again_after_an_edit_of_the_pipeline_or_a_failure(
+    tree, monkeypatch, edit
+):
+    kept = []
+
+    def run(builder, language, out, doctrees, **settings):
+        kept.append(doctrees.exists())
+        doctrees.mkdir(parents=True, exist_ok=True)
+        return int(edit == "failed")
+
+    monkeypatch.setattr(build, "_run_sphinx", run)
+    build._build_pages([tree / PAGE], "en")
+    if edit == "conf.py":
+        (tree / "conf/conf.py").write_text("b = 2")
+    build._build_pages([tree / PAGE], "en")
+    assert kept == [False, edit is None]
+
+
+def test_a_page_alone_that_fails_keeps_what_was_read_of_the_site(tree, monkeypatch):
+    build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
+    site = tree / "build/sphinx/doctrees/en/a.doctree"
+    site.parent.mkdir(parents=True)
+    site.touch()
+    monkeypatch.setattr(build, "_run_sphinx", lambda *arguments, **settings: 1)
+    assert build._build_pages([tree / PAGE], "en") == 1
+    assert site.exists()
+
+
 def test_what_is_being_done_is_shown_on_a_terminal_only(monkeypatch, capsys):
     with progress.timed("checked"):
         pass
