@@ -240,7 +240,7 @@ def test_train_states_that_differ_between_processes_are_named(workers, bias):
     both = [workers.start("place", address, 2, index, bias=bias * index) for index in range(2)]
     for worker in both:
         code, text = worker.end()
-        assert (code, text.endswith(DIFFER)) == ((1, True) if bias else (0, False)), text
+        assert (code, DIFFER in text) == ((1, True) if bias else (0, False)), text
         assert worker.printed() == ([] if bias else ["placed"])
 
 
@@ -260,7 +260,7 @@ def test_a_process_that_is_killed_while_they_save_ends_the_other(workers, tmp_pa
     both[0].wait_for("3")
     both[1].signal(signal.SIGKILL)
     code, text = both[0].end()
-    assert (code, text.endswith(LOST % (0, 5))) == (watch.LOST, True), text
+    assert (code, LOST % (0, 5) in text) == (watch.LOST, True), text
     assert not any(name in text for name in ("Gloo", "Traceback"))
     assert both[1].end()[0] == -signal.SIGKILL
 
@@ -361,7 +361,7 @@ def test_a_process_that_never_comes_ends_the_other(workers, present):
     code, text = worker.end()
     assert code == watch.LOST
     assert text.startswith(JOINING % (present, address, 2))
-    assert text.endswith(UNJOINED.format(address=address, index=present))
+    assert UNJOINED.format(address=address, index=present) in text
 
 
 @pytest.mark.slow
@@ -371,10 +371,10 @@ def test_a_process_id_that_is_taken(workers):
         worker.wait_for("looping")
     address, port = both[0].address, int(both[0].address.partition(":")[2])
     code, text = workers.start("start", address, 2, 0).end()
-    assert (code, text.endswith(TAKEN.format(port=port, other=port + 1))) == (1, True), text
+    assert (code, TAKEN.format(port=port, other=port + 1) in text) == (1, True), text
     code, text = workers.start("start", address, 2, 1, timeout=4).end()
     assert code == watch.LOST
-    assert text.endswith(UNJOINED.format(address=address, index=1))
+    assert UNJOINED.format(address=address, index=1) in text
     for worker in both:  # old versions of JAX let them train on, new ones abort them, some with 1
         with contextlib.suppress(ProcessLookupError):
             worker.signal(signal.SIGKILL)
@@ -398,7 +398,7 @@ def test_a_process_that_is_lost_ends_the_other(workers, victim, number):
     both[victim].signal(number)
     if number == signal.SIGSTOP:
         code, text = both[0].end()
-        assert (code, text.endswith(LOST % (0, 5))) == (watch.LOST, True), text
+        assert (code, LOST % (0, 5) in text) == (watch.LOST, True), text
         both[1].signal(signal.SIGKILL)
     else:
         assert_lost(both[1 - victim], 1 - victim)
@@ -572,7 +572,7 @@ def test_a_port_that_is_taken(workers):
         port = server.getsockname()[1]
         code, text = workers.start("start", f"localhost:{port}", 2, 0).end()
     assert code == 1
-    assert text.endswith(TAKEN.format(port=port, other=port + 1))
+    assert TAKEN.format(port=port, other=port + 1) in text
 
 
 TAKEN = """\
