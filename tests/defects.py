@@ -221,7 +221,7 @@ TOOLS = [
         "conf/sphinx/haiku_site/content/outputs.py",
         "    app.add_transform(JoinStreams)\n",
         "",
-        "sphinx/test_pipeline.py sphinx/test_notebooks.py",
+        "sphinx/test_outputs.py sphinx/test_pipeline.py",
     ),
     Defect(
         "English on a translated page passes",

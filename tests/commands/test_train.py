@@ -144,6 +144,19 @@ def test_the_seed_repeats_a_run_and_another_seed_does_not():
     assert not np.allclose(first, other, rtol=1e-4)
 
 
+def test_the_seed_draws_the_params(monkeypatch):
+    drawn, init = [], hs.init_train_state
+
+    def init_train_state(init_fn, optimizer, rng, *inputs):
+        drawn.append(jax.random.key_data(rng).tolist())
+        return init(init_fn, optimizer, rng, *inputs)
+
+    monkeypatch.setattr(hs, "init_train_state", init_train_state)
+    for seed in (0, 7):
+        train("regression", "jit", 1, epochs=1, batch_size=64, seed=seed)
+    assert drawn == [jax.random.key_data(jax.random.key(seed)).tolist() for seed in (0, 7)]
+
+
 @pytest.mark.parametrize(
     ("model", "score"), [("classifier", "test accuracy"), ("regression", "test r2")]
 )

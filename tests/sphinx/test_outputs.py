@@ -1,7 +1,11 @@
-"""Which outputs keep their columns."""
+"""What cells print: in one piece, and which of it keeps its columns."""
+
+from types import SimpleNamespace
 
 import pytest
-from haiku_site.content.outputs import has_columns
+from docutils import nodes
+from docutils.utils import new_document
+from haiku_site.content.outputs import JoinStreams, has_columns, setup
 
 TABLE = """\
           losses    grads
@@ -16,6 +20,25 @@ TracedFlagError: `is_training` is traced.
   wrong: jax.jit(apply)(…)
   right: jax.jit(apply, static_argnums=4)(…)
   why:   jit replaces each argument by a tracer"""
+
+
+def printed(text, kind):
+    return nodes.literal_block(text, text, classes=["output", kind])
+
+
+def test_pieces_of_what_a_cell_prints_are_joined_where_the_first_stands():
+    document = new_document("page")
+    output = nodes.container(nb_element="cell_code_output")
+    output += [printed("a, ", "stream"), printed("late\n", "stderr"), nodes.image()]
+    output += [printed("b\n", "stream"), printed("r\n\n", "stderr")]
+    document += output
+    JoinStreams(document).apply()
+    kinds = [getattr(node, "rawsource", node.tagname) for node in output]
+    assert kinds == ["a, b\n", "late\nr\n", ""]
+    assert output[0].astext() == output[0].rawsource  # or it is not highlighted
+    joined = []
+    setup(SimpleNamespace(add_transform=joined.append))
+    assert joined[0] is JoinStreams  # columns are looked for in the whole text
 
 
 @pytest.mark.parametrize("text", [TABLE, NAMES])
