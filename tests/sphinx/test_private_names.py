@@ -29,8 +29,10 @@ def test_a_name_that_is_gone_stops_the_build(module, name, monkeypatch):
         importlib.import_module("haiku_site.compat")
 
 
-def page():
+@pytest.fixture
+def page(tmp_path):
     """A page with one cell as MyST-NB marks it, and its environment."""
+    file = tmp_path / "page.md"
     document = new_document("page")
     cell = nodes.container(nb_element="cell_code", cell_metadata={}, cell_index=0)
     cell += nodes.container(nb_element="cell_code_source")
@@ -38,6 +40,8 @@ def page():
     document += cell
     env = SimpleNamespace(docname="page", metadata={"page": {"myst_slugs": {"a": 1}}})
     env.nb_metadata = {"page": {"exec_data": {"mtime": 2.0, "runtime": 3.0}}}
+    env.doc2path = lambda name: file
+    file.write_text("# Page\n\n```{code-cell} ipython3\n1 + 1\n```\n")
     return SimpleNamespace(env=env, builder=SimpleNamespace(name="html")), document
 
 
@@ -49,8 +53,8 @@ def without_index(app, document):
     del document[0]["cell_index"]
 
 
-def without_output(app, document):
-    del document[0][1]
+def renamed_output(app, document):
+    document[0][1]["nb_element"] = "output"
 
 
 def without_slugs(app, document):
@@ -62,20 +66,29 @@ def without_slugs(app, document):
     [
         (renamed, "nb_element='cell_code'"),
         (without_index, "nb_element='cell_code'"),
-        (without_output, "nb_element='cell_code_output'"),
+        (renamed_output, "nb_element='cell_code_source' or 'cell_code_output'"),
         (without_slugs, "document.myst_slugs"),
     ],
 )
-def test_a_mark_that_is_gone_stops_the_build(lose, lost):
-    app, document = page()
+def test_a_mark_that_is_gone_stops_the_build(page, lose, lost):
+    app, document = page
     compat._check_page(app, document)
     lose(app, document)
     with pytest.raises(compat.LostNameError, match=re.escape(lost)):
         compat._check_page(app, document)
 
 
-def test_a_fold_that_nobody_folds_stops_the_build():
-    app, document = page()
+def test_a_page_that_is_begun_lacks_nothing(page):
+    app, document = page
+    del document[0][1]  # its cell prints nothing
+    compat._check_page(app, document)
+    del document[0]  # it has none
+    app.env.doc2path("page").write_text("# Page\n")
+    compat._check_page(app, document)
+
+
+def test_a_fold_that_nobody_folds_stops_the_build(page):
+    app, document = page
     compat.fold(document[0], "all", "Show")
     with pytest.raises(compat.LostNameError, match=re.escape("cell['hide_mode']")):
         compat._check_folds(app, document, "page")
@@ -83,8 +96,8 @@ def test_a_fold_that_nobody_folds_stops_the_build():
     compat._check_folds(app, document, "page")
 
 
-def test_what_a_run_or_a_page_no_longer_says_stops_the_build():
-    app, document = page()
+def test_what_a_run_or_a_page_no_longer_says_stops_the_build(page):
+    app, document = page
     assert compat.seconds_of_execution(app.env, 1.0) == 3
     assert compat.seconds_of_execution(app.env, 2.5) is None
     del app.env.nb_metadata["page"]["exec_data"]["mtime"]

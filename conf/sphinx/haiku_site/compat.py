@@ -171,13 +171,16 @@ REPLACED = {
 
 def _check_page(app: Sphinx, document: nodes.document) -> None:
     """Look for the marks of code cells and headings on a page that was executed."""
-    if not _Executions.get_exec_data(app.env, app.env.docname):
+    text = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
+    if "{code-cell}" not in text or not _Executions.get_exec_data(app.env, app.env.docname):
         return
-    for part, attributes in (("cell_code", {"cell_metadata", "cell_index"}),
-                             ("cell_code_source", set()), ("cell_code_output", set())):  # fmt: skip
-        node = next(parts_of_cells(document, part), None)
-        if node is None or not node.attributes.keys() >= attributes:
-            raise LostNameError("myst-nb", f"nb_element='{part}'", "find the cells of a page")
+    found = [*parts_of_cells(document, "cell_code")]
+    if not found or not found[0].attributes.keys() >= {"cell_metadata", "cell_index"}:
+        raise LostNameError("myst-nb", "nb_element='cell_code'", "find the cells of a page")
+    inside = {part_of_cell(part) for cell in found for part in cell if part.tagname == "container"}
+    if not inside or inside - {"cell_code_source", "cell_code_output"}:
+        names = "nb_element='cell_code_source' or 'cell_code_output'"
+        raise LostNameError("myst-nb", names, "tell what a cell prints from its code")
     if not app.env.metadata[app.env.docname].get("myst_slugs"):
         raise LostNameError("myst-nb", "document.myst_slugs", "link to headings")
 

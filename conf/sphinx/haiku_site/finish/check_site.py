@@ -205,9 +205,8 @@ def _compare(english: Page, translated: Page, site: Site) -> Iterator[str]:
 
 def _is_english(text: str, script: str) -> bool:
     """Return whether a text has nothing of a script, but a word that is not a name."""
-    if (
-        not script or re.search(f"[{script}]", text) or text.rstrip("#") in NAMES
-    ):  # a heading ends in its link, #
+    name = text.rstrip("#")  # a heading ends in its link, #
+    if not script or re.search(f"[{script}]", text) or name in NAMES:
         return False
     words = [word for word in text.split() if word not in NAMES and not OF_CODE.fullmatch(word)]
     return any(re.search("[a-z]{2,}", word) for word in words if not re.search("[0-9]", word))
