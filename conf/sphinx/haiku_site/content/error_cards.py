@@ -34,9 +34,8 @@ TOKEN = re.compile(r"\w+|\s+|.")
 
 def cases(cache: Path) -> list[dict[str, Any]]:
     """Return what the errors say, case by case, from a folder where it is kept."""
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in (CALLS, *CATALOGS))).hexdigest()[
-        :16
-    ]
+    inputs = b"".join(file.read_bytes() for file in (CALLS, *CATALOGS))
+    digest = hashlib.sha256(inputs).hexdigest()[:16]
     file = cache / f"errors-{digest}.json"
     if not file.exists():
         command = [sys.executable, str(CALLS)]
