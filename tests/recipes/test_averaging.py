@@ -222,7 +222,7 @@ def test_averaged_params_need_their_own_statistics():
 
     optimizer = average_params(optax.sgd(2.0), 0.9)
     train_state = hs.init_train_state(model.init, optimizer, jax.random.key(0), inputs[0], True)
-    fresh = jax.tree.map(np.asarray, train_state.state)
+    fresh = jax.tree.map(np.array, train_state.state)  # a copy: the update reuses the memory
     run = hs.jit_update(hs.make_update(classify, optimizer))
     for index in range(40):
         batch = {"x": inputs[index % 4], "y": targets[index % 4].astype(np.int32)}
