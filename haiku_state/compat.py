@@ -1,7 +1,8 @@
 """What differs between the versions of JAX.
 
 Each branch names its versions. ``tests/test_compat.py`` verifies this on each set, and reports a
-branch that no set of ``conf/constraints`` needs any more.
+branch that no set of ``conf/constraints`` needs any more. A private name of JAX is imported where
+it is needed, so that the loss of one breaks that function alone.
 """
 
 import contextlib
@@ -10,12 +11,12 @@ import itertools
 import os
 from typing import Any
 
-import jax
-import jax.extend.core
-import jax.numpy as jnp
-from jax._src import config, core, distributed, source_info_util, xla_bridge
-from jax._src.clusters import ClusterEnv
-from jax._src.state import primitives
+from haiku_state.errors.versions import matched_versions
+
+with matched_versions():
+    import haiku  # noqa: F401
+    import jax
+    import jax.numpy as jnp
 
 
 def is_live(tracer: Any) -> bool:
@@ -28,9 +29,13 @@ def is_live(tracer: Any) -> bool:
       False for a leaked tracer, which cannot be used any more.
     """
     if jax.__version_info__ >= (0, 6):  # JAX >= 0.6
-        if hasattr(jax.extend.core, "take_current_trace"):  # JAX >= 0.9
-            current_trace = jax.extend.core.take_current_trace
+        from jax.extend import core as public
+
+        if hasattr(public, "take_current_trace"):  # JAX >= 0.9
+            current_trace = public.take_current_trace
         else:  # 0.6 <= JAX < 0.9
+            from jax._src import core
+
             current_trace = core.take_current_trace  # jax.core has it too, and warns in 0.8
         with current_trace() as trace:
             while trace is not None and trace is not tracer._trace:
@@ -61,6 +66,8 @@ def traced_anew() -> contextlib.AbstractContextManager[None]:
     Returns:
       A context manager, for this thread. A seed that is used inside gives other numbers.
     """
+    from jax._src import config
+
     return config.random_seed_offset(config.random_seed_offset.value + next(_offsets))
 
 
@@ -131,6 +138,8 @@ def has_started() -> bool:
     Returns:
       True if it is too late for ``jax.distributed.initialize``.
     """
+    from jax._src import xla_bridge
+
     return xla_bridge.backends_are_initialized() or has_joined()
 
 
@@ -142,6 +151,8 @@ def has_joined() -> bool:
     Returns:
       True after ``jax.distributed.initialize``.
     """
+    from jax._src import distributed
+
     return distributed.global_state.client is not None
 
 
@@ -157,6 +168,8 @@ def scheduler_processes(timeout: int) -> tuple[str | None, int | None, int | Non
     Raises:
       KeyError: the scheduler has left a variable out; only on JAX 0.6 and older.
     """
+    from jax._src.clusters import ClusterEnv
+
     detect: Any = ClusterEnv.auto_detect_unset_distributed_params
     given = [os.environ.get("JAX_COORDINATOR_ADDRESS"), None, None, None]
     if "cluster_detection_method" in inspect.signature(detect).parameters:  # JAX >= 0.4.32
@@ -190,6 +203,8 @@ def key_value_store() -> tuple[Any, int]:
     Returns:
       The client, None if this process is alone; and the index, from 0.
     """
+    from jax._src import distributed
+
     return distributed.global_state.client, distributed.global_state.process_id
 
 
@@ -199,6 +214,8 @@ def reference_accesses() -> dict[Any, str]:
     Returns:
       ``"read"`` or ``"write"`` for each of them.
     """
+    from jax._src.state import primitives
+
     names = {"ref_get": "read", "ref_set": "write", "ref_swap": "write", "ref_addupdate": "write"}
     functions = {inspect.unwrap(getattr(primitives, name)): how for name, how in names.items()}
     return {function.__code__: how for function, how in functions.items()}
@@ -234,6 +251,8 @@ def place_of(equation: Any) -> tuple[str, int] | None:
     Returns:
       None if no line outside of JAX is known.
     """
+    from jax._src import source_info_util
+
     frame: Any
     if jax.__version_info__ >= (0, 7):  # JAX >= 0.7
         frame = source_info_util.user_frame(equation.source_info.traceback)

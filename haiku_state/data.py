@@ -98,7 +98,7 @@ def batches(
     """Cut one epoch into batches.
 
     Args:
-      data: named arrays of shape (rows, …).
+      data: named arrays of shape (rows, …), or lists that NumPy makes arrays of.
       batch_size: rows per batch, at least 1; with ``"drop"``, at most the number of rows.
       seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
         order.
@@ -136,7 +136,8 @@ def batches(
       NumPy's documentation, `Random generator
       <https://numpy.org/doc/stable/reference/random/generator.html>`__, for the shuffling.
     """
-    lengths = {len(values) for values in data.values()}
+    arrays = {name: _as_array(values) for name, values in data.items()}
+    lengths = {len(values) if np.ndim(values) else 0 for values in arrays.values()}
     if len(lengths) != 1 or lengths == {0}:
         expected = _("arrays with the same number of rows, at least 1")
         fitting = '{"inputs": inputs, "targets": targets}'
@@ -172,7 +173,7 @@ def batches(
             if remainder == "pad":
                 index = np.concatenate([index, np.repeat(index[:1], batch_size - real)])
             own = slice(len(index) * i // n, len(index) * (i + 1) // n)
-            batch = {name: values[index[own]] for name, values in data.items()}
+            batch = {name: values[index[own]] for name, values in arrays.items()}
             if remainder == "pad":
                 batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)[own]
             yield batch
@@ -239,6 +240,16 @@ def _refuse(argument: str, value: Any, expected: str, call: str, fitting: Any) -
         why=_WHY[argument],
         more="api/data",
     )
+
+
+def _as_array(values: Any) -> Any:
+    """Make an array of a list or a range; NumPy's and JAX's stay as they are."""
+    if hasattr(values, "shape"):
+        return values
+    try:
+        return np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return np.zeros(())
 
 
 def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:

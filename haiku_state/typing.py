@@ -1,15 +1,21 @@
-"""Types: what a pure pair and an update step take and return."""
+"""Types: what a pure pair and an update step take and return, and the dtypes of their sums."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+import haiku as hk
 import jax
+import jax.numpy as jnp
+import numpy as np
 
-Params: TypeAlias = Mapping[str, Mapping[str, jax.Array]]
+Params: TypeAlias = hk.Params
 """Haiku's parameters, ``{module path: {name: array}}``, which the optimizer changes."""
 
-State: TypeAlias = Mapping[str, Mapping[str, jax.Array]]
+State: TypeAlias = hk.State
 """Haiku's state, ``{module path: {name: array}}``, which the forward pass changes."""
+
+PyTree: TypeAlias = Any
+"""Nested containers of arrays, as JAX takes them."""
 
 Batch: TypeAlias = Mapping[str, Any]
 """Named arrays with one shared leading axis, one row per example."""
@@ -21,33 +27,45 @@ Predicate: TypeAlias = Callable[[str, str, Any], bool]
 """``predicate(module_name, name, value)``, as in ``hk.data_structures.partition``."""
 
 T = TypeVar("T")
+R = TypeVar("R")
+T_contra = TypeVar("T_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
 
 
 class InitFn(Protocol):
     """``init(rng, *args) -> (params, state)``, as ``hk.transform_with_state`` returns it."""
 
-    def __call__(self, rng: jax.Array, *args: Any, **kwargs: Any) -> tuple[Any, Any]: ...
-
-
-class ApplyFn(Protocol):
-    """``apply(params, state, rng, *args) -> (output, state)``, as the pair returns it."""
-
-    def __call__(
-        self, params: Any, state: Any, rng: Any, /, *args: Any, **kwargs: Any
-    ) -> tuple[Any, Any]: ...
+    def __call__(self, rng: jax.Array, *args: Any, **kwargs: Any) -> tuple[hk.Params, hk.State]: ...
 
 
 class LossFn(Protocol):
     """``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``."""
 
     def __call__(
-        self, params: Any, state: Any, rng: jax.Array, batch: Batch, /
-    ) -> tuple[jax.Array, tuple[Any, Metrics]]: ...
+        self, params: Any, state: Any, rng: Any, batch: Any, /
+    ) -> tuple[jax.Array, tuple[hk.State, Mapping[str, Any]]]: ...
 
 
-class UpdateFn(Protocol):
-    """``update(train_state, batch) -> (train_state, metrics)``, a pure function."""
+class StepFn(Protocol[T_contra, R_co]):
+    """``step(train_state, batch)``, a pure function: an update step or an evaluation step."""
 
     def __call__(
-        self, train_state: T, batch: Batch, *, axis_name: str | None = None
-    ) -> tuple[T, Metrics]: ...
+        self, train_state: T_contra, batch: Any, /, *, axis_name: str | None = None
+    ) -> R_co: ...
+
+
+UpdateFn: TypeAlias = StepFn[T, tuple[T, Metrics]]
+"""``update(train_state, batch) -> (train_state, metrics)``."""
+
+EvaluateFn: TypeAlias = StepFn[T, Metrics]
+"""``evaluate(train_state, batch) -> metrics``."""
+
+
+def is_float(leaf: Any) -> bool:
+    """Return whether a leaf is an array of a floating or complex dtype."""
+    return hasattr(leaf, "dtype") and bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
+
+
+def wide_dtype(leaf: Any) -> Any:
+    """Return the dtype to sum in: at least float32 for floating leaves, their own for others."""
+    return np.promote_types(leaf.dtype, np.float32) if is_float(leaf) else leaf.dtype

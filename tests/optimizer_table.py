@@ -17,13 +17,14 @@ import sys
 
 if __name__ == "__main__":
     os.environ["JAX_PLATFORMS"] = "cpu"
-    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import optax.contrib
+from runners import RUNNERS, axis_of
 
 import haiku_state as hs
 
@@ -128,52 +129,6 @@ def by_hand(optimizer, compile=jax.jit):
     return params
 
 
-def _each(run, train_state, prepare=lambda batch: batch):
-    for batch in BATCHES:
-        train_state, _ = run(train_state, prepare(batch))
-    return train_state
-
-
-def by_jit(alone, _many, train_state):
-    return _each(hs.jit_update(alone), train_state).params
-
-
-def by_scan(alone, _many, train_state):
-    stacked = jax.tree.map(lambda *rows: np.stack(rows), *BATCHES)
-    return hs.scan_update(alone)(train_state, stacked)[0].params
-
-
-def by_vmap(alone, _many, train_state):
-    members = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), train_state)
-    return jax.tree.map(lambda leaf: leaf[1], _each(hs.vmap_update(alone), members).params)
-
-
-def by_pmap(_alone, many, train_state):
-    devices = jax.devices()[:2]
-    run, train_state = hs.pmap_update(many, devices=devices), hs.replicate(train_state, devices)
-    return hs.unreplicate(_each(run, train_state, lambda b: hs.split_batch(b, 2)).params)
-
-
-def by_shard(alone, _many, train_state):
-    mesh = hs.data_mesh(jax.devices()[:2], "devices")
-    return _each(hs.shard_update(alone, mesh), hs.shard_train_state(train_state, mesh)).params
-
-
-def by_shard_map(_alone, many, train_state):
-    mesh = hs.data_mesh(jax.devices()[:2], "devices")
-    return _each(hs.shard_map_update(many, mesh), hs.shard_train_state(train_state, mesh)).params
-
-
-RUNNERS = {
-    "jit": by_jit,
-    "scan": by_scan,
-    "vmap": by_vmap,
-    "pmap": by_pmap,
-    "shard": by_shard,
-    "shard_map": by_shard_map,
-}
-
-
 def _said(error):
     return f"{type(error).__name__}: {error}".splitlines()[0]
 
@@ -188,11 +143,15 @@ def row(make, runners=RUNNERS):
     return {name: _outcome(optimizer, RUNNERS[name], expected) for name in runners}
 
 
-def _outcome(optimizer, run, expected):
-    updates = [hs.make_update(loss_of(model), optimizer) for model in (ALONE, MODEL)]
+def _outcome(optimizer, runner, expected):
+    model = MODEL if axis_of(runner) else ALONE
+    run = runner(hs.make_update(loss_of(model), optimizer))
     try:
         train_state = hs.init_train_state(INIT, optimizer, jax.random.key(0), INPUTS[0])
-        params = run(*updates, train_state)
+        train_state = run.place(train_state)
+        for batch in BATCHES:
+            train_state, _ = run(train_state, run.feed(batch))
+        params = run.one(train_state).params
     except Exception as error:
         return _said(error)
     worst = _distance(params, expected)

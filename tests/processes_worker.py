@@ -64,7 +64,7 @@ def train(*arguments, given, path):
     print("trained", CUDA_VISIBLE_DEVICES.value, flush=True)
 
 
-WAYS = (("shard", hs.shard_update, None), ("shard_map", hs.shard_map_update, "data"))
+WAYS = (("shard", hs.shard_update, None), ("shard_map", hs.shard_map_update, "devices"))
 
 
 def leaves(params, state):

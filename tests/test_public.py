@@ -12,7 +12,7 @@ SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 def public_names():
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     return [
         alias.asname
         for node in tree.body
@@ -38,20 +38,33 @@ def test_the_first_line_of_a_docstring_is_a_sentence(path):
 
 
 def test_every_public_name_has_a_line_of_its_own():
-    lines = (PACKAGE / "__init__.py").read_text(encoding="utf-8").splitlines()
+    lines = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8").splitlines()
     exports = [line for line in lines if line.startswith("from haiku_state.")]
     for line in exports:
         assert re.fullmatch(r"from haiku_state\.\w+ import (\w+) as \1", line), line
     assert len(exports) == len(set(public_names()))
 
 
-def test_importing_the_package_imports_no_library_that_only_some_functions_use(user):
-    program = "import sys, haiku_state; print(*{name.split('.')[0] for name in sys.modules})"
-    ran = user.python("-W", "ignore", "-c", program)
-    loaded = set(ran.stdout.split())
+def loaded_by(user, program):
+    program += "; import sys; print(*{name.split('.')[0] for name in sys.modules})"
+    return set(user.python("-W", "ignore", "-c", program).stdout.split())
+
+
+def test_the_package_imports_neither_jax_nor_haiku_and_its_names_no_more_than_they_need(user):
+    assert loaded_by(user, "import haiku_state") & {"jax", "haiku", "numpy"} == set()
+    program = "import haiku_state as hs; hs.BatchNorm, hs.jit_update, hs.storage, hs.explain"
+    loaded = loaded_by(user, program)
     assert {"haiku_state", "haiku", "jax"} <= loaded
-    lazy = {"optax", "orbax", "sklearn", "matplotlib"}
-    assert loaded & lazy == set()
+    assert loaded & {"optax", "orbax", "sklearn", "matplotlib"} == set()
+
+
+def test_a_name_is_the_one_of_its_room_and_an_unknown_one_is_an_attribute_error():
+    for name in public_names():
+        assert name in dir(hs)
+        assert getattr(hs, name).__name__ == name
+    assert hs.explain is hs.inside.explain
+    with pytest.raises(AttributeError, match="module 'haiku_state' has no attribute 'Count'"):
+        _ = hs.Count
 
 
 def test_the_package_is_typed():

@@ -55,7 +55,7 @@ nitpicky = True
 # types of other libraries: the prose links to their pages, and the build needs no network
 nitpick_ignore_regex = [
     ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|os|pathlib|typing)\..+"),
-    ("py:class", r"haiku_state\.[\w.]+\.(Tree|T)"),
+    ("py:(class|obj)", r"haiku_state\.[\w.]+\.(Tree|T|R)"),
     ("py:class", r"jmp\..*"),
 ]
 

@@ -33,9 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese
+    is_own = arguments is None  # then this process has no threads and no arrays yet
+    if is_own:
+        _take_over()
     try:
         try:
-            is_own = arguments is None  # then this process has no threads and no arrays yet
             return _run(sys.argv[1:] if arguments is None else arguments, can_fork=is_own)
         finally:
             print(end="", flush=True)  # stdout may be a closed pipe, or a file on a full disk
@@ -70,8 +72,8 @@ def _run(words: Sequence[str], can_fork: bool) -> int:
     return int(options.run(options))
 
 
-def take_over() -> None:
-    """Let :func:`explain` end this process, also if an import fails."""
+def _take_over() -> None:
+    """Let :func:`explain` end this process, which runs nothing else."""
     sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
     # JAX has callbacks of the garbage collector; Python ignores a KeyboardInterrupt in such a one
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

@@ -12,6 +12,9 @@ SITE = ""
 # the values that may be texts of the catalog themselves; all others are code and names
 TEXTS = ("expected", "kind", "problem", "value", "why")
 
+MOST_LINES = 21
+"""How many lines a list in an error has: a large network has hundreds of leaves."""
+
 LABELS = _("wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  {more}")
 
 
@@ -70,7 +73,7 @@ class HaikuStateError(Exception):
         # a value may be anything that the caller passed, and devices and functions have no pickle
         plain = str | int | float | None
         values = {n: v if isinstance(v, plain) else str(v) for n, v in self.values.items()}
-        return _restored, (type(self), str(self), self.what, values)
+        return restored, (type(self), str(self), self.what, values)
 
 
 class ArgumentError(HaikuStateError, ValueError, TypeError):
@@ -102,14 +105,24 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
     MORE = "{more}"
 
 
-def _restored(
+def restored(
     kind: type[HaikuStateError], text: str, what: str, values: dict[str, Any]
 ) -> HaikuStateError:
+    """Make an error again of what ``pickle`` or another process has told."""
     error = kind.__new__(kind)
     error.args, error.what, error.values = (text,), what, values
     return error
 
 
 def as_lines(items: Iterable[object]) -> str:
-    """Put each item on a line of its own, below the sentence that announces them."""
-    return "".join(f"\n    {item}" for item in items)
+    """Put each item on a line of its own, below the sentence that announces them.
+
+    Args:
+      items: what to list; of more than 21, the first and the last ten.
+    """
+    lines = [str(item) for item in items]
+    if len(lines) > MOST_LINES:
+        kept = MOST_LINES // 2
+        more = translated(_("… and {count} more")).format(count=len(lines) - 2 * kept)
+        lines[kept:-kept] = [more]
+    return "".join(f"\n    {line}" for line in lines)

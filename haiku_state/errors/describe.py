@@ -1,6 +1,7 @@
 """How error texts name the leaves of a PyTree."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -10,8 +11,18 @@ import numpy as np
 from haiku_state.compat import is_live
 from haiku_state.errors.base import ArgumentError, HaikuStateError, as_lines
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.state import LEAKED_BY_VMAP, DeviceStackedError, LeakedTracerError
-from haiku_state.errors.updates import DonatedBufferError
+from haiku_state.errors.state import (
+    LEAKED_BY_VMAP,
+    LEAKED_VALUE,
+    DeviceStackedError,
+    LeakedTracerError,
+)
+from haiku_state.errors.updates import (
+    BatchDivisionError,
+    DonatedBufferError,
+    LeadingAxisError,
+    SharedBufferError,
+)
 
 Leaves = dict[str, Any]
 
@@ -21,8 +32,26 @@ def leaves_by_path(**trees: Any) -> Leaves:
     return {
         f"{name}{jax.tree_util.keystr(path)}": leaf
         for name, tree in trees.items()
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+        for path, leaf in jax.tree_util.tree_leaves_with_path(with_dicts(tree))
     }
+
+
+def with_dicts(tree: Any) -> Any:
+    """Return a PyTree with a dict in the place of each other mapping.
+
+    JAX knows no names in an ``hk.data_structures.FlatMap``, such as old pickles hold. The leaves
+    keep their order.
+    """
+
+    def is_other(node: Any) -> bool:
+        return isinstance(node, Mapping) and not isinstance(node, dict)
+
+    def as_dict(node: Any) -> Any:
+        if not is_other(node):
+            return node
+        return {name: with_dicts(node[name]) for name in node}
+
+    return jax.tree.map(as_dict, tree, is_leaf=is_other)
 
 
 def describe(leaf: Any) -> str:
@@ -127,7 +156,13 @@ def leaked_error(leaves: Leaves) -> LeakedTracerError | None:
     if not leaked:
         return None
     advice = {}
-    if {type(tracer).__name__ for tracer in leaked.values()} == {"BatchTracer"}:
+    if not any(path.startswith(("params", "state")) for path in leaked):
+        advice = {
+            "wrong": "jax.lax.scan(lambda carry, x: (carry, losses.append(x)), 0, xs)",
+            "right": "_, losses = jax.lax.scan(lambda carry, x: (carry, x), 0, xs)",
+            "why": LEAKED_VALUE,
+        }
+    elif {type(tracer).__name__ for tracer in leaked.values()} == {"BatchTracer"}:
         advice = {
             "wrong": "jax.vmap(module)(inputs)",
             "right": "jax.vmap(apply, in_axes=(None, None, None, 0))(params, state, rng, inputs)",
@@ -149,6 +184,76 @@ def consumed_error(**trees: Any) -> DonatedBufferError | None:
         return None
     leaves = leaves_by_path(**trees)
     return DonatedBufferError(path=next(path for path in leaves if _is_consumed(leaves[path])))
+
+
+def shared_error(**trees: Any) -> SharedBufferError | None:
+    """Find the leaves that share their memory, which an update could reuse only once.
+
+    Args:
+      trees: the PyTrees by name.
+
+    Returns:
+      The error, to be raised; None if each array has memory of its own.
+    """
+    paths: dict[Any, list[str]] = {}
+    for path, leaf in leaves_by_path(**trees).items():
+        if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer) and leaf.size:
+            paths.setdefault(_memory_of(leaf), []).append(path)
+    shared = [same for same in paths.values() if len(same) > 1]
+    return SharedBufferError(paths=as_lines(shared[0])) if shared else None
+
+
+def leading_axis_error(
+    trees: dict[str, Any], advice: dict[str, str], *, length: int | None = None, **texts: str
+) -> LeadingAxisError | None:
+    """Find the first leaf whose leading axis has the wrong length.
+
+    Args:
+      trees: the PyTrees by name.
+      advice: the name of each tree whose leaves have the axis, and the line that makes it.
+      length: the right length; by default the greatest, which the other leaves lack.
+      texts: ``wrong``, the call that failed; ``why``, what the axis is for; and ``more``.
+
+    Returns:
+      The error, to be raised; None if all leaves have the axis.
+    """
+    leaves = leaves_by_path(**{name: trees[name] for name in advice})
+    shapes = {path: np.shape(leaf) for path, leaf in leaves.items()}
+    expected = length or max((shape[0] for shape in shapes.values() if shape), default=1)
+    for path, shape in shapes.items():
+        if shape[:1] != (expected,):
+            right = next(line for name, line in advice.items() if path.startswith(name))
+            return LeadingAxisError(path=path, shape=shape, length=expected, right=right, **texts)
+    return None
+
+
+def division_error(batch: Any, parts: int, wrong: str, **texts: Any) -> BatchDivisionError | None:
+    """Make the error for a batch whose rows do not divide evenly.
+
+    Args:
+      batch: a PyTree with leaves of shape (rows, …).
+      parts: the number of devices, or of different parts.
+      wrong: the call that cuts the batch.
+      texts: more values of the error.
+
+    Returns:
+      The error, to be raised; None if the rows divide.
+    """
+    for leaf in jax.tree.leaves(batch):
+        rows = np.shape(leaf)[0] if np.ndim(leaf) else 0
+        if np.ndim(leaf) == 0 or rows % parts:
+            return BatchDivisionError(rows=rows, parts=parts, wrong=wrong, **texts)
+    return None
+
+
+def _memory_of(array: jax.Array) -> Any:
+    """Return where an array begins; two arrays are different objects even if they share memory."""
+    if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+        array = jax.random.key_data(array)
+    if array.is_deleted():
+        return id(array)
+    shard = array.addressable_shards[0]
+    return shard.device, shard.data.unsafe_buffer_pointer()
 
 
 def _is_consumed(leaf: Any) -> bool:

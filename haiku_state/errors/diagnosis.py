@@ -3,12 +3,16 @@
 import contextlib
 import re
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
 
 from haiku_state import errors
+from haiku_state.errors import arguments
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import (
     consumed_error,
@@ -19,10 +23,12 @@ from haiku_state.errors.describe import (
     leaves_by_path,
     shape_error,
     stacked_error,
+    with_dicts,
 )
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.modules import uninitialized_average
 from haiku_state.errors.pairs import NO_PARAMS, OTHER_PARAMS, SWAPPED
+from haiku_state.errors.state import LEAKED_VALUE
 
 _FLAGS = "is_training|training|train|test_local_stats"
 
@@ -67,6 +73,98 @@ def named_errors(**trees: Any) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def loss_errors(**trees: Any) -> Iterator[None]:
+    """Name what goes wrong in a loss function, or what JAX refuses of its result.
+
+    Args:
+      trees: as in :func:`named_error`.
+
+    Raises:
+      LossFunctionError: the loss function has returned, and JAX cannot differentiate the result.
+      HaikuStateError: as in :func:`named_errors`.
+    """
+    with named_errors(**trees):
+        try:
+            yield
+        except (TypeError, ValueError) as error:
+            said = str(error).splitlines()[0] if str(error) else ""
+            if not re.search(_REFUSED, said) or _passed_through_users_code(error):
+                raise
+            value = re.sub(r"\.( Output was .*)?$", "", said)
+            if "two-element tuple" in said:
+                value = _("not even a pair")
+            raise errors.LossFunctionError(value=value, wrong="return loss, state") from error
+
+
+@contextlib.contextmanager
+def opt_state_errors(optimizer: Any, opt_state: Any, params: Any) -> Iterator[None]:
+    """Name what an optimizer raises because the opt_state is not its own.
+
+    Args:
+      optimizer: an Optax optimizer.
+      opt_state: what it was given.
+      params: what it updates.
+
+    Raises:
+      ArgumentError: its ``init`` returns another structure.
+    """
+    try:
+        yield
+    except errors.HaikuStateError:
+        raise
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        expected = jax.eval_shape(optimizer.init, params)
+        structures = [str(jax.tree.structure(with_dicts(t))) for t in (opt_state, expected)]
+        if len(set(structures)) == 1:
+            raise
+        raise arguments.opt_state(opt_state, expected, "train_state.opt_state") from error
+
+
+# what jax.value_and_grad says of a result that is no pair, or whose loss is no floating scalar
+_REFUSED = r"to return a two-element tuple|scalar-output functions|grad requires \w+"
+
+
+def _passed_through_users_code(error: Exception) -> bool:
+    """Return whether any frame below the one that handles an error is not in JAX."""
+    frames = [frame for frame, _line in traceback.walk_tb(error.__traceback__)]
+    modules = [str(frame.f_globals.get("__name__")).split(".")[0] for frame in frames]
+    _handler, _caller, *below = modules
+    return any(module not in ("jax", "jaxlib") for module in below)
+
+
+def expect_loss(result: Any) -> tuple[jax.Array, Any, dict[str, Any]]:
+    """Take apart what a loss function returned.
+
+    Args:
+      result: ``(loss, (state, metrics))``: the loss a float scalar, the metrics numbers by name.
+
+    Returns:
+      The loss, the state and the metrics.
+
+    Raises:
+      LossFunctionError: it is anything else.
+      LeakedTracerError: a metric was computed inside ``jax.lax.scan``, ``jax.vmap`` or the like.
+    """
+    wrong = "return loss, state"
+    match result:
+        case (loss, (state, Mapping() as metrics)) if _is_scalar(loss, jnp.floating):
+            if leaked := leaked_error(leaves_by_path(metrics=dict(metrics))):
+                raise leaked
+            arrays = [name for name, value in metrics.items() if not _is_scalar(value)]
+            if not arrays and "loss" not in metrics:
+                return loss, state, dict(metrics)
+            wrong = f'return loss, (state, {{"{[*arrays, "loss"][0]}": …}})'
+    raise errors.LossFunctionError(value=describe_tree(result), wrong=wrong)
+
+
+def _is_scalar(value: Any, kind: Any = np.number) -> bool:
+    if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
+        return False
+    kinds = (kind, np.bool_) if kind is np.number else (kind,)
+    return np.shape(value) == () and any(jnp.issubdtype(jnp.result_type(value), k) for k in kinds)
+
+
 def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None:
     """Find the named error for one that Haiku or JAX has raised.
 
@@ -86,22 +184,32 @@ def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None
     return None
 
 
-def where_a_value_is_needed(error: Exception) -> str:
-    """Return what names the traced value that Python needs: JAX's words, or else lines of code.
+@contextlib.contextmanager
+def traced_number_errors(
+    cls: type, static: Sequence[str], numbers: Sequence[str]
+) -> Iterator[None]:
+    """Name the number of a state that JAX has traced where Python needs its value.
 
     Args:
-      error: what a traced function has raised.
+      cls: the class whose method runs.
+      static: the numbers that are not state.
+      numbers: the others, by their path in the argument ``state``.
 
-    Returns:
-      The part of the text that lists arguments, or the lines outside JAX that the error passed;
-      empty for any other error.
+    Raises:
+      TracedFlagError: JAX says that the value depends on some of them.
     """
-    if not re.search("[Tt]race[rd]|concrete", str(error)):
-        return ""
-    if told := re.search(r"depends on the values? of the arguments? (.*)", str(error)):
-        return told[1]
-    frames = traceback.extract_tb(error.__traceback__)
-    return " ".join(frame.line or "" for frame in frames if "/jax/" not in frame.filename)
+    try:
+        yield
+    except errors.HaikuStateError:
+        raise
+    except (TypeError, IndexError) as error:
+        said = re.search(r"depends on the values? of the arguments? (.*)", str(error))
+        names = [path for path in numbers if said and re.search(rf"{re.escape(path)}\b", said[1])]
+        if not names:
+            raise  # it is an argument of the method
+        # the attribute, without the places in the containers that it holds
+        attributes = [re.sub(r"(\[[^].]*\])+$", "", path)[len("state.") :] for path in names]
+        raise arguments.traced_number(cls, static, list(dict.fromkeys(attributes))) from error
 
 
 def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
@@ -331,7 +439,18 @@ def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
     # Haiku raises JAX's error a second time, outside of the modules, with a hint
     if raised.modules or "inside a Haiku transformed function" in str(raised.error):
         return errors.LeakedTracerError(paths=as_lines(["state[…]"]))
-    return None
+    created = re.search(r"was created on line (\S+)", str(raised.error))
+    if created is None:
+        return None
+    wrong = "jax.lax.scan(lambda carry, x: (carry, losses.append(x)), 0, xs)"
+    right = "_, losses = jax.lax.scan(lambda carry, x: (carry, x), 0, xs)"
+    lines = as_lines([created[1]])
+    return errors.LeakedTracerError(paths=lines, wrong=wrong, right=right, why=LEAKED_VALUE)
+
+
+@_says(r"New parameters were created: (?P<names>.*)")
+def _made_in_loop(raised: _Raised) -> errors.HaikuStateError:
+    return arguments.made_in_loop(raised.match["names"])
 
 
 @_says("[Dd]eleted|donated")

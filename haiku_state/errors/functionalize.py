@@ -31,7 +31,7 @@ class SharedAttributeError(HaikuStateError, ValueError):
 
 
 class StaticAttributeError(HaikuStateError, TypeError):
-    """A method changed what is part of the compiled program: a static attribute, or its class."""
+    """A method changed what is part of the compiled program, a static attribute."""
 
     TEXT_WHAT = _("{method} changed what is not state:{changes}")
     TEXT_WRONG = 'self.phase = "warm"'

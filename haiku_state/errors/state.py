@@ -31,10 +31,7 @@ class StateShapeError(HaikuStateError, ValueError):
     TEXT_WHAT = _("the returned state has different shapes:{changes}")
     TEXT_WRONG = "{name} = jnp.mean(x, axis=0)"
     TEXT_RIGHT = "{name} = jnp.mean(x, axis=0, keepdims=True)"
-    TEXT_WHY = _(
-        "a reduction dropped an axis, or the shape depends on the batch; the next call "
-        "would be a different program"
-    )
+    TEXT_WHY = _("a reduction dropped an axis, so the next call would be a different program")
     MORE = "api/pure"
 
 
@@ -65,18 +62,24 @@ class WeakTypeError(HaikuStateError, TypeError):
 
 
 class LeakedTracerError(HaikuStateError, TypeError):
-    """The returned state holds tracers of a transformation that has ended."""
+    """Params, state or metrics are tracers of a transformation that has ended."""
 
-    TEXT_WHAT = _("state was written inside a JAX transformation that has ended:{paths}")
+    TEXT_WHAT = _("made inside a JAX transformation that has ended:{paths}")
     TEXT_WRONG = "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)"
     TEXT_RIGHT = "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)"
     TEXT_WHY = _(
-        "a JAX transformation knows nothing of Haiku's state: what a module writes inside leaks "
-        "out as a tracer. `hk.scan`, `hk.grad` and the like carry the state through; `jax.jit` "
-        "belongs around apply"
+        "a JAX transformation knows nothing of Haiku's params and state: what a module makes or "
+        "writes inside leaks out as a tracer. `hk.scan`, `hk.map`, `hk.grad` and the like carry "
+        "them through; `jax.jit` belongs around apply"
     )
     MORE = "haiku/jax_inside_haiku"
 
+
+# why a value leaks that is neither params nor state
+LEAKED_VALUE = _(
+    "what is computed inside a JAX transformation can only leave it as a result: anything else "
+    "that keeps it, such as a list, holds a tracer without a value"
+)
 
 # why state leaks out of jax.vmap, and what to do
 LEAKED_BY_VMAP = _(
@@ -86,13 +89,15 @@ LEAKED_BY_VMAP = _(
 
 
 class DeviceStackedError(HaikuStateError, ValueError):
-    """The leaves have a leading device axis where one replica is expected."""
+    """The leaves have a leading axis of replicas where one replica is expected."""
 
-    TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has a leading device axis.")
+    TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has a leading axis.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
-        "these are the stacked copies of all devices; on one device they would silently broadcast"
+        "these are stacked, the copies of all devices by `replicate`, or the members of an "
+        "ensemble by `jax.vmap`, and would silently broadcast; members go through "
+        "`jax.vmap(apply)` or `vmap_update`"
     )
     MORE = "update/pmapped_update"
 

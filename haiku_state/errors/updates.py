@@ -9,12 +9,13 @@ from haiku_state.errors.language import deferred as _
 class LossFunctionError(HaikuStateError, TypeError):
     """A loss function does not return ``(loss, (state, metrics))``."""
 
-    TEXT_WHAT = _("loss_fn returned {returned} (dtypes and shapes).")
+    TEXT_WHAT = _("loss_fn does not return `(loss, (state, metrics))`: {value}.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = 'return loss, (state, {{"accuracy": accuracy}})'
     TEXT_WHY = _(
-        "the gradient needs one scalar loss of a floating dtype; the new state and the "
-        'metrics ride along, and the update itself adds the metric "loss"'
+        "the gradient needs one scalar loss of a floating dtype; the new state and the metrics "
+        "come along. A metric is one number, since it is averaged over devices and microbatches; "
+        'the update itself adds the metric "loss"'
     )
     MORE = "update/jitted_update"
 
@@ -52,14 +53,15 @@ class BatchDivisionError(HaikuStateError, ValueError):
     MORE = "update/pmapped_update"
 
     def __init__(self, kind: str = _("devices"), **values: Any) -> None:
-        fitting = values["parts"] * max(1, values["rows"] // values["parts"])
+        whole = values.get("whole", values["parts"])  # of a batch that is here in part
+        fitting = whole * max(1, values["rows"] // values["parts"])
         super().__init__(**{"kind": kind, "fitting": fitting, **values})
 
 
 class DeviceCountError(HaikuStateError, ValueError):
     """More devices were asked for than there are."""
 
-    TEXT_WHAT = _("{wanted} devices were requested, but JAX has already started with {started}.")
+    TEXT_WHAT = _("{wanted} devices were requested, but JAX has started with {started}.")
     TEXT_WRONG = "jax.devices(); use_devices({wanted})"
     TEXT_RIGHT = "use_devices({wanted}); jax.devices()"
     TEXT_WHY = _(

@@ -26,7 +26,7 @@ class UnmatchedVersionsError(HaikuStateError, ImportError):
     """JAX, Haiku or Optax cannot be imported, mostly because their versions do not match."""
 
     TEXT_WHAT = _("JAX, Haiku or Optax cannot be imported: {said}")
-    TEXT_WRONG = "import haiku_state"
+    TEXT_WRONG = "import haiku"
     TEXT_RIGHT = "python -m haiku_state doctor"
     TEXT_WHY = _(
         "dm-haiku does not say which JAX it needs; the doctor shows what fails and what to install"

@@ -1,5 +1,6 @@
 """The example modules: impure to look at, pure after ``hk.transform_with_state``."""
 
+import haiku_state.compat as _compat  # noqa: F401  # names versions that do not match
 from haiku_state.modules.batch_norm import BatchNorm as BatchNorm
 from haiku_state.modules.classifier import Classifier as Classifier
 from haiku_state.modules.counter import Counter as Counter

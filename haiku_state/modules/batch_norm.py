@@ -8,14 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ArgumentError, TracedFlagError, UnboundAxisError
-from haiku_state.errors.describe import describe, shape_error
-from haiku_state.errors.language import deferred as _
-from haiku_state.modules.moving_average import (
-    ExponentialMovingAverage,
-    expect,
-    expect_floating,
-)
+from haiku_state.errors import TracedFlagError, UnboundAxisError, arguments
+from haiku_state.errors.describe import shape_error
+from haiku_state.modules.moving_average import ExponentialMovingAverage
 
 
 class BatchNorm(hk.Module):
@@ -87,8 +82,8 @@ class BatchNorm(hk.Module):
         name: str | None = None,
     ) -> None:
         super().__init__(name=name)
-        why = _("the variance may be 0, and a negative sum has no root")
-        expect(eps >= 0, "eps", eps, _("0 or more"), "1e-5", why)
+        if not eps >= 0:
+            raise arguments.eps(eps)
         if not create_scale:
             _expect_none("scale_init", scale_init, "create_scale=False", "create_scale=True")
         if not create_offset:
@@ -148,10 +143,11 @@ class BatchNorm(hk.Module):
         """
         is_training = _flag("is_training", is_training)
         use_batch = is_training or _flag("test_local_stats", test_local_stats)
-        expect_floating("inputs", inputs)
+        if not jnp.issubdtype(inputs.dtype, jnp.floating):
+            raise arguments.not_floating("inputs", inputs)
         axis = _axes(inputs, self.axis, self.channel_index)
         if not axis and (self.axis or not self.cross_replica_axis):
-            raise _axis_error(inputs, self.axis)
+            raise arguments.reduced_axes(inputs, self.axis)
         dtype = np.promote_types(inputs.dtype, jnp.float32)
         shape = tuple(1 if i in axis else n for i, n in enumerate(inputs.shape))
         x = inputs.astype(dtype)
@@ -194,37 +190,9 @@ def _axes(inputs: jax.Array, axis: Sequence[int] | None, channel: int) -> tuple[
         return ()
 
 
-def _axis_error(inputs: jax.Array, axis: Any) -> ArgumentError:
-    if axis is None:
-        return ArgumentError(
-            argument="inputs",
-            value=describe(inputs),
-            expected=_("an array of rank 2 or more"),
-            wrong="BatchNorm(…)(example, is_training)",
-            right="BatchNorm(…)(jnp.stack(examples), is_training)",
-            why=_("the mean of one example is the example itself: the output would be 0"),
-            more="api/modules",
-        )
-    return ArgumentError(
-        argument=f"axis (inputs: {describe(inputs)})",
-        value=axis,
-        expected=_("a tuple of one or more axes of the inputs"),
-        wrong=f"BatchNorm(…, axis={axis})",
-        right="BatchNorm(…, axis=(0,))",
-        why=_("the mean and the variance are taken over these axes"),
-        more="api/modules",
-    )
-
-
 def _flag(name: str, value: bool) -> bool:
-    expect(
-        isinstance(value, int) or hasattr(value, "dtype"),
-        name,
-        repr(value),
-        _("a bool"),
-        "True",
-        _("Python takes anything for true or false: the string 'False' for true, None for false"),
-    )
+    if not (isinstance(value, int) or hasattr(value, "dtype")):
+        raise arguments.flag(name, value)
     try:
         return bool(value)
     except jax.errors.TracerBoolConversionError as error:
@@ -255,19 +223,8 @@ def _average(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Ar
 
 
 def _expect_none(argument: str, value: Any, setting: str, needed: str) -> None:
-    if value is None:
-        return
-    at_call = argument in ("scale", "offset")
-    call = "BatchNorm({}, …)(inputs, is_training, {}={})" if at_call else "BatchNorm({}, {}={}, …)"
-    raise ArgumentError(
-        argument=argument,
-        value=describe(value) if hasattr(value, "dtype") else getattr(value, "__name__", value),
-        expected=f"None ({setting})",
-        wrong=call.format(setting, argument, argument),
-        right=call.format(needed, argument, argument),
-        why=_("one of the two would be silently ignored"),
-        more="api/modules",
-    )
+    if value is not None:
+        raise arguments.ignored(argument, value, setting, needed)
 
 
 def _same_rank(value: jax.Array, like: jax.Array) -> jax.Array:

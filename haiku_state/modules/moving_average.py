@@ -9,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ArgumentError, HaikuStateError
-from haiku_state.errors.describe import describe, shape_error
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import HaikuStateError, arguments
+from haiku_state.errors.describe import shape_error
 from haiku_state.errors.modules import uninitialized_average
 
 
@@ -109,16 +108,10 @@ class ExponentialMovingAverage(hk.Module):
         name: str | None = None,
     ) -> None:
         super().__init__(name=name)
-        expect(0.0 <= decay_rate < 1.0, "decay_rate", decay_rate, _("in [0, 1)"), "0.99", _WEIGHTS)
-        expect(warmup_length >= 0, "warmup_length", warmup_length, _("0 or more"), "0", _WARMUP)
-        expect(
-            not (zero_debias and warmup_length),
-            "warmup_length",
-            warmup_length,
-            _("0 with zero_debias=True"),
-            f"{warmup_length}, zero_debias=False",
-            _CORRECTION,
-        )
+        if not 0.0 <= decay_rate < 1.0:
+            raise arguments.decay_rate(decay_rate)
+        if not warmup_length >= 0 or (zero_debias and warmup_length):
+            raise arguments.warmup_length(warmup_length)
         self.decay_rate = decay_rate
         self.zero_debias = zero_debias
         self.warmup_length = warmup_length
@@ -184,49 +177,11 @@ class ExponentialMovingAverage(hk.Module):
 
 def _state_dtype(value: jax.Array) -> Any:
     """Return the dtype to keep an average in: at least float32."""
-    expect_floating("value", value)
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        raise arguments.not_floating("value", value)
     return np.promote_types(value.dtype, jnp.float32)
 
 
 def _expect_shape(module: hk.Module, name: str, state: jax.Array, value: jax.Array) -> None:
     if state.shape != value.shape:
         raise shape_error(f"state[{module.module_name!r}][{name!r}]", state.shape, value.shape)
-
-
-# why an argument must be in its range
-_WEIGHTS = _(
-    "the past has the weight decay_rate and the new value 1 - decay_rate: the first must not be "
-    "negative, and the second must be positive"
-)
-_WARMUP = _("it is the number of calls before the past begins to count")
-_CORRECTION = _(
-    "zero_debias corrects for a start at zero, but a warm-up starts at the first values themselves"
-)
-
-
-def expect_floating(argument: str, value: jax.Array) -> None:
-    """Raise an error if an array holds anything but real numbers of a floating dtype."""
-    if not jnp.issubdtype(value.dtype, jnp.floating):
-        raise ArgumentError(
-            argument=argument,
-            value=describe(value),
-            expected=_("an array of a floating dtype"),
-            wrong=f"module({argument}, …)",
-            right=f"module({argument}.astype(jnp.float32), …)",
-            why=_("a mean of integers is not an integer: it would be rounded"),
-            more="api/modules",
-        )
-
-
-def expect(holds: bool, argument: str, value: Any, expected: str, fitting: str, why: str) -> None:
-    """Raise an error if a number that a module was constructed with is out of its range."""
-    if not holds:
-        raise ArgumentError(
-            argument=argument,
-            value=value,
-            expected=expected,
-            wrong=f"{argument}={value}",
-            right=f"{argument}={fitting}",
-            why=why,
-            more="api/modules",
-        )

@@ -22,9 +22,9 @@ from haiku_state.errors import ArgumentError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.processes import LateStartError, ProcessStartError
+from haiku_state.exchange import interruptible, values_of_all
 from haiku_state.processes.watch import check_timeout, end_after_failure, watching
 from haiku_state.update.devices import request_devices
-from haiku_state.update.exchange import interruptible, values_of_all
 
 # JAX ends a process by an abort with a stack dump, so our message comes these seconds before
 GRACE = 40

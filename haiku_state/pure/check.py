@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state import errors
+from haiku_state.errors.arguments import shape_advice
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import (
     Leaves,
@@ -21,6 +22,7 @@ from haiku_state.errors.describe import (
     leaked_error,
     leaves_by_path,
     stacked_error,
+    with_dicts,
 )
 from haiku_state.typing import Predicate
 
@@ -121,8 +123,8 @@ def checked(
     Args:
       function: ``apply(params, state, rng, *args, **kwargs) -> (output, state)``, or
         ``update(train_state, batch) -> (train_state, metrics)``.
-      is_training: as in :func:`check_state`; a bool passed to a call as ``is_training=`` takes
-        precedence.
+      is_training: as in :func:`check_state`; a bool that a call passes as ``is_training``, by
+        position or by name, takes precedence.
       frozen: as in :func:`check_state`.
 
     Returns:
@@ -148,19 +150,44 @@ def checked(
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         with one_check():
             result = function(*args, **kwargs)
-        flag = kwargs.get("is_training")
+        flag = flag_of(function, *args, **kwargs)
         given = inspect.signature(function).bind(*args, **kwargs)
         first, *others = (*given.args, *given.kwargs.values())
         is_update = hasattr(first, "state")
         check_state(
             first.state if is_update else others[0],
             result[0].state if is_update else result[1],
-            flag if isinstance(flag, bool) else is_training,
+            is_training if flag is None else flag,
             frozen=frozen,
         )
         return result
 
     return wrapper
+
+
+def check_made(params: Any, state: Any) -> None:
+    """Check that ``init`` returns arrays, and no tracers of a transformation that has ended.
+
+    Args:
+      params: what it returns as params.
+      state: what it returns as state.
+
+    Raises:
+      LeakedTracerError: params or state were made inside ``jax.lax.scan`` or the like.
+    """
+    if leaked := leaked_error(leaves_by_path(params=params, state=state)):
+        raise leaked
+
+
+def flag_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool | None:
+    """Return the ``is_training`` of a call, however it is spelled; None where there is no bool."""
+    try:
+        given = inspect.signature(function).bind(*args, **kwargs)
+    except (TypeError, ValueError):
+        return None
+    given.apply_defaults()
+    flag = {**given.kwargs, **given.arguments}.get("is_training")
+    return bool(flag) if isinstance(flag, bool | np.bool_) else None
 
 
 @contextlib.contextmanager
@@ -184,7 +211,7 @@ def one_check(active: bool = True) -> Iterator[bool]:
 def _check_structure(before: Any, after: Any, old: Leaves, new: Leaves) -> None:
     changes = [f"- {path}" for path in old if path not in new]
     changes += [f"+ {path}" for path in new if path not in old]
-    structures = [str(jax.tree.structure(state)) for state in (before, after)]
+    structures = [str(jax.tree.structure(with_dicts(state))) for state in (before, after)]
     if not changes and structures[0] != structures[1]:
         changes = [f"- {structures[0]}", f"+ {structures[1]}"]
     if changes:
@@ -198,7 +225,11 @@ def _check_each(
     if changed:
         changes = (f"{path}: {describe(old[path])} -> {describe(new[path])}" for path in changed)
         name = re.findall(r"\w+", changed[0])[-1]
-        raise error(changes=as_lines(changes), name=name, dtype=jnp.result_type(old[changed[0]]))
+        before, after = old[changed[0]], new[changed[0]]
+        values = {"name": name, "dtype": jnp.result_type(before)}
+        if error is errors.StateShapeError:
+            values |= shape_advice(name, np.shape(before), np.shape(after))
+        raise error(changes=as_lines(changes), **values)
 
 
 def average_counters(state: Any, frozen: Predicate | None = None) -> Leaves:

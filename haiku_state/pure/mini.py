@@ -5,25 +5,8 @@ new frame there, call the function, take the frame away and return what it holds
 nothing has changed, so both are pure. Where neither of them is running, there is no frame, and
 everything here raises ``OutsideTransformError``.
 
-Names, values and random numbers are those of Haiku. Haiku also refuses what is accepted here:
-
-* a stored shape other than the one asked for, and None as a parameter;
-* one numbered name given twice, and a name that is not an identifier;
-* a module that does not call ``super().__init__()``.
-
-Haiku has more, which is left out here:
-
-* a stack of frames for each thread;
-* an integer as ``rng``, and None as ``state``;
-* ``hk.Module()`` itself, modules that are dataclasses, and setters that run under the module's
-  name;
-* ``hk.transparent``: the method uses the params, the state and the names of its caller's scope;
-* ``hk.name_like``: the modules that the method makes are named as if another method made them;
-* ``params_dict`` and ``state_dict``: all params or state of a module and its submodules;
-* ``hk.DO_NOT_STORE``: returned by an initializer, a custom creator or a custom setter, it keeps
-  a value out of params or state;
-* name scopes, lifting, interceptors, custom creators, getters and setters, and ``hk.scan`` and
-  the like.
+Names, values and random numbers are those of Haiku; what this rebuild lacks beside it stands at the
+end of the file.
 
 References:
   Haiku's documentation, `API <https://dm-haiku.readthedocs.io/en/latest/api.html>`__.
@@ -42,7 +25,13 @@ import jax.numpy as jnp
 
 from haiku_state import errors
 
-# Layer 1, a stack of frames.
+# ---- Layer 1: a stack of frames
+#
+# A module asks for a parameter by its name alone, without saying in which dictionary it is. So
+# there has to be a place where the dictionaries are while the module runs: a stack, because an
+# `apply` may run inside of an `apply`. It is the only global variable of this file, and it is
+# empty before and after each run. A frame also knows which method is running, since the name of a
+# parameter depends on that.
 
 
 @dataclasses.dataclass
@@ -87,7 +76,13 @@ def _run(frame: _Frame, function: Callable[..., Any], /, *args: Any, **kwargs: A
         _frames.pop()
 
 
-# Layer 2, params, state and keys: each function reads or writes the frame on top.
+# ---- Layer 2: params, state and keys
+#
+# These are what an impure function calls. Each of them reads or writes the frame on top, and does
+# nothing else. A parameter is made once, in `init`, and read from then on. State is read and
+# written in both; what `init` returns is the first value of each name, not the last, so that a
+# counter that `init` has run once still starts at 0. The key is replaced at every use: that is
+# state too, although nobody returns it.
 
 
 def get_parameter(name: str, shape: Any, dtype: Any = jnp.float32, init: Any = None) -> jax.Array:
@@ -152,7 +147,12 @@ def running_init() -> bool:
     return _current_frame().is_init
 
 
-# Layer 3, modules: they hold no arrays, only the path under which the frame holds them.
+# ---- Layer 3: modules
+#
+# A module holds no arrays, only the path under which the frame holds them. The path says who made
+# the module, in which method, and which of several equal ones it is. That is why each method is
+# wrapped: while it runs, the frame on top is one that names the module, and shares everything else
+# with the frame below.
 
 
 def _in_own_frame(name: str, method: Any) -> Callable[..., Any]:
@@ -235,7 +235,12 @@ class Module:
         self.module_name = _module_path(maker, self.name)
 
 
-# Layer 4, the transformations: a frame in, a call, a frame out.
+# ---- Layer 4: the transformations
+#
+# A frame in, a call, a frame out. `apply` gives the frame a copy of the state, so the function
+# writes into the copy, and the state that was passed in is as it was. From outside there is only a
+# function of its arguments. `jax.jit` runs it once, with tracers in the frame; the compiled program
+# has no stack and no frames any more.
 
 
 class Pair(NamedTuple):
@@ -321,3 +326,17 @@ def transform(f: Callable[..., Any]) -> Pair:
         return output
 
     return Pair(init, apply)
+
+
+# ---- What Haiku has, and this file does not
+#
+# Haiku refuses what is accepted here: a stored shape other than the one asked for; None as a
+# parameter; one numbered name given twice; a name that is not an identifier; a module that does
+# not call `super().__init__()`.
+#
+# And it has more: a stack for each thread; an integer as `rng`, and None as `state`; `hk.Module()`
+# itself, modules that are dataclasses, and setters that run under the module's name;
+# `hk.transparent` and `hk.name_like`, which change the names of what a method makes; `params_dict`
+# and `state_dict`, all that a module and its submodules own; `hk.DO_NOT_STORE`, by which an
+# initializer, a creator or a setter keeps a value out; name scopes, lifting, interceptors, custom
+# creators, getters and setters; `hk.scan` and the like.

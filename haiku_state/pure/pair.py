@@ -1,47 +1,23 @@
 """From a module, or a function that uses modules, to a pure pair."""
 
 import functools
+import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ArgumentError, UncalledModuleError
+from haiku_state.errors import arguments
 from haiku_state.errors.describe import stacked_error
 from haiku_state.errors.diagnosis import named_errors
-from haiku_state.errors.language import deferred as _
 from haiku_state.modules import ExponentialMovingAverage
-from haiku_state.pure.check import check_state, one_check
-from haiku_state.typing import ApplyFn, InitFn, Params, State
+from haiku_state.pure.check import check_made, check_state, flag_of, one_check
 
 
-class PurePair(NamedTuple):
-    """Two pure functions that stand for one module.
-
-    They are called as ``params, state = pair.init(rng, *inputs)`` and
-    ``output, state = pair.apply(params, state, rng, *inputs)``.
-
-    Example:
-      >>> from haiku_state.pure import PurePair
-      >>> PurePair._fields
-      ('init', 'apply')
-
-    References:
-      Haiku's documentation, `Transforms
-      <https://dm-haiku.readthedocs.io/en/latest/api.html#haiku-transforms>`__.
-    """
-
-    init: InitFn
-    """``init(rng, *inputs) -> (params, state)``."""
-
-    apply: ApplyFn
-    """``apply(params, state, rng, *inputs) -> (output, state)``."""
-
-
-def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PurePair:
+def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.TransformedWithState:
     r"""Make a pure pair of a module class, or of a function that uses modules.
 
     .. math::
@@ -59,8 +35,10 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PureP
       kwargs: the same, by name.
 
     Returns:
-      A :class:`.PurePair`. Its functions take a random key as ``rng``, or None if nothing draws
-      random numbers, and the inputs of the module or function, positionally or by keyword.
+      An ``hk.TransformedWithState`` of ``init(rng, *inputs) -> (params, state)`` and
+      ``apply(params, state, rng, *inputs) -> (output, state)``. Both take a random key as ``rng``,
+      or None if nothing draws random numbers, and the inputs of the module or function,
+      positionally or by keyword; their signatures list them.
 
     Raises:
       ArgumentError: ``module`` is neither a module class nor a function.
@@ -87,22 +65,24 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> PureP
     """
     transformed = hk.transform_with_state(_function_of(module, args, kwargs))
 
-    def init(rng: Any, *inputs: Any, **named: Any) -> tuple[Params, State]:
+    @functools.wraps(transformed.init)
+    def init(rng: Any, *inputs: Any, **named: Any) -> Any:
         with named_errors(inputs=(inputs, named)):
-            params, state = transformed.init(_key(rng), *inputs, **named)
-        check_state(state, state)
-        return params, state
+            made = transformed.init(_key(rng), *inputs, **named)
+        check_made(*made)
+        return made
 
-    def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> tuple[Any, State]:
+    @functools.wraps(transformed.apply)
+    def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> Any:
         state = {} if state is None else state  # Haiku treats None as an empty state
         with named_errors(params=params, state=state, inputs=(inputs, named)), one_check() as check:
             output, new_state = transformed.apply(params, state, _key(rng), *inputs, **named)
             if check:
-                flag = named.get("is_training")
-                check_state(state, new_state, flag if isinstance(flag, bool) else None)
+                is_training = flag_of(apply, params, state, rng, *inputs, **named)
+                check_state(state, new_state, is_training)
         return output, new_state
 
-    return PurePair(init, apply)
+    return hk.TransformedWithState(init, apply)
 
 
 def _function_of(
@@ -115,25 +95,30 @@ def _function_of(
             with hk.custom_getter(_refuse_stacked, params=False, state=True):
                 return make(*args, **kwargs)(*inputs, **named)
 
+        methods = [vars(base)["__call__"] for base in module.__mro__ if "__call__" in vars(base)]
+        if methods:
+            signature = inspect.signature(methods[0])
+            _self, *parameters = signature.parameters.values()
+            call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return call
     if isinstance(module, type) or not callable(module):
-        raise _module_error(module)
+        raise arguments.module(module)
 
     @functools.wraps(module)
     def function(*inputs: Any, **named: Any) -> Any:
         with hk.custom_getter(_refuse_stacked, params=False, state=True):
             output = module(*args, *inputs, **kwargs, **named)
         if isinstance(output, hk.Module):
-            name, takes = type(output).__name__, "inputs" if inputs or named else ""
-            head = f"pure_pair(lambda{' ' if takes else ''}{takes}: {name}(…)"
-            raise UncalledModuleError(module=name, wrong=f"{head})", right=f"{head}({takes}))")
+            raise arguments.uncalled(output, bool(inputs or named))
         return output
 
+    bound = inspect.signature(functools.partial(module, *args, **kwargs))
+    function.__signature__ = bound  # type: ignore[attr-defined]
     return function
 
 
 def _refuse_stacked(next_getter: Any, value: Any, context: Any) -> Any:
-    """Refuse the statistics of all devices, which would silently broadcast."""
+    """Refuse the statistics of many replicas, which would silently broadcast."""
     if isinstance(context.module, hk.ExponentialMovingAverage | ExponentialMovingAverage):
         counter: Any = context.module.state_dict().get(f"{context.module_name}/counter")
         if np.ndim(counter):
@@ -146,20 +131,3 @@ def _key(rng: Any) -> Any:
     """Make a key of a seed that is an array, as ``jit`` makes one of a Python number."""
     is_seed = np.ndim(rng) == 0 and jnp.issubdtype(getattr(rng, "dtype", bool), jnp.integer)
     return jax.random.key(rng) if is_seed else rng
-
-
-def _module_error(module: Any) -> ArgumentError:
-    shown, right = repr(module), "pure_pair(hk.Linear, 8)"
-    why = _("at each init and apply, the pair constructs the module, or calls the function")
-    if isinstance(module, type):
-        shown, right = module.__name__, f"functionalize({module.__name__})"
-        why = _("an ordinary class keeps its state in attributes, which functionalize carries")
-    return ArgumentError(
-        argument="module",
-        value=shown,
-        expected=_("a module class or a function"),
-        wrong=f"pure_pair({shown})",
-        right=right,
-        why=why,
-        more="haiku/pure_pair",
-    )

@@ -1,5 +1,6 @@
 """What training adds: each recipe wraps a loss function, an optimizer or an update."""
 
+import haiku_state.compat as _compat  # noqa: F401  # names versions that do not match
 from haiku_state.recipes.accumulation import accumulate as accumulate
 from haiku_state.recipes.averaging import average_params as average_params
 from haiku_state.recipes.averaging import averaged_params as averaged_params

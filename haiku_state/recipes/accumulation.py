@@ -5,12 +5,11 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from haiku_state.errors import ArgumentError, BatchDivisionError
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import arguments
+from haiku_state.errors.diagnosis import expect_loss
 from haiku_state.pure.check import check_state
-from haiku_state.recipes.precision import is_float, wide_dtype
-from haiku_state.typing import Batch, LossFn, Predicate
-from haiku_state.update.step import expect_loss
+from haiku_state.typing import Batch, LossFn, Predicate, is_float, wide_dtype
+from haiku_state.update.step import as_metric
 
 
 def accumulate(
@@ -85,15 +84,7 @@ def accumulate(
     """
     fits = isinstance(count, int) and count >= 1
     if not fits or statistics not in ("each", "once"):
-        raise ArgumentError(
-            argument="statistics" if fits else "count",
-            value=repr(statistics if fits else count),
-            expected="'each' or 'once'" if fits else _("an integer, at least 1"),
-            wrong=f"accumulate(loss_fn, {count!r}, statistics={statistics!r})",
-            right="accumulate(loss_fn, 4, statistics='once')",
-            why=_("the batch is cut into `count` equal parts, whose statistics count each or once"),
-            more="api/recipes",
-        )
+        raise arguments.microbatches(statistics, fits, count)
     hands_on = statistics == "each"
 
     def accumulated(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:
@@ -102,7 +93,8 @@ def accumulate(
 
         def one_loss(wide: Any, before: Any, rng: Any, rows: Any) -> Any:
             narrow = jax.tree.map(lambda w, p: w.astype(p.dtype), wide, params)
-            loss, (after, metrics) = expect_loss(loss_fn(narrow, before, rng, rows))
+            loss, after, metrics = expect_loss(loss_fn(narrow, before, rng, rows))
+            metrics = jax.tree.map(as_metric, metrics)
             check_state(before, after, is_training=True if strict else None, frozen=frozen)
             return loss, after, metrics
 
@@ -126,13 +118,7 @@ def _microbatches(batch: Batch, count: int) -> Any:
     def cut(leaf: Any) -> Any:
         rows, *rest = jnp.shape(leaf) or (0,)
         if rows == 0 or rows % count:
-            raise BatchDivisionError(
-                rows=rows,
-                parts=count,
-                kind=_("microbatches"),
-                wrong=f"accumulate(loss_fn, {count}, …)",
-                why=_("the mean of the parts' means is that of the batch only for equal parts"),
-            )
+            raise arguments.uneven_microbatches(rows, count)
         return leaf.reshape(rows // count, count, *rest).swapaxes(0, 1)
 
     return jax.tree.map(cut, batch)

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from haiku_state.errors import ArgumentError, MissingAverageError
+from haiku_state.errors import MissingAverageError, arguments
 from haiku_state.errors.base import as_lines
-from haiku_state.errors.language import deferred as _
 from haiku_state.pure.check import average_counters, check_state
-from haiku_state.recipes.precision import is_float, wide_dtype
-from haiku_state.typing import Params, Predicate, State
+from haiku_state.typing import Params, Predicate, State, is_float, wide_dtype
 
 if TYPE_CHECKING:
     import optax
@@ -25,7 +23,7 @@ class AveragedParamsState(NamedTuple):
 
 
 def average_params(
-    optimizer: "optax.GradientTransformation", decay: float
+    optimizer: "optax.GradientTransformation", decay_rate: float
 ) -> "optax.GradientTransformationExtraArgs":
     r"""Keep an average of the params over the last steps, alongside the params themselves.
 
@@ -45,19 +43,19 @@ def average_params(
 
     Args:
       optimizer: an optax optimizer.
-      decay: the weight :math:`d` of the past, in [0, 1).
+      decay_rate: the weight :math:`d` of the past, in [0, 1).
 
     Returns:
       An optimizer with the same updates. Its opt_state holds the average, with the params' shapes
       and in at least float32, and the opt_state of ``optimizer``.
 
     Raises:
-      ArgumentError: ``decay`` is outside [0, 1); at an update, if it does not get the params.
+      ArgumentError: ``decay_rate`` is outside [0, 1); at an update, if it does not get the params.
 
     Example:
       >>> import jax.numpy as jnp, optax
       >>> from haiku_state.recipes import average_params, averaged_params
-      >>> optimizer = average_params(optax.sgd(1.0), decay=0.5)
+      >>> optimizer = average_params(optax.sgd(1.0), decay_rate=0.5)
       >>> params = {"linear": {"w": jnp.float32(8)}}
       >>> opt_state = optimizer.init(params)
       >>> for _ in range(2):
@@ -73,16 +71,8 @@ def average_params(
     """
     import optax
 
-    if not 0.0 <= decay < 1.0:
-        raise ArgumentError(
-            argument="decay",
-            value=decay,
-            expected=_("in [0, 1)"),
-            wrong=f"average_params(optimizer, decay={decay})",
-            right="average_params(optimizer, decay=0.99)",
-            why=_("outside this range the average would never change, or never settle"),
-            more="api/recipes",
-        )
+    if not 0.0 <= decay_rate < 1.0:
+        raise arguments.average_decay_rate(decay_rate)
 
     def init(params: Any) -> AveragedParamsState:
         # a copy: a buffer that is both param and average could not be donated
@@ -94,18 +84,10 @@ def average_params(
         updates: Any, state: AveragedParamsState, params: Any = None
     ) -> tuple[Any, AveragedParamsState]:
         if params is None:
-            raise ArgumentError(
-                argument="params",
-                value=None,
-                expected="params",
-                wrong="optimizer.update(grads, opt_state)",
-                right="optimizer.update(grads, opt_state, params)",
-                why=_("the average is taken over the params after each update"),
-                more="api/recipes",
-            )
+            raise arguments.missing_params()
         # a + (1 - d)(p - a), and not d a + (1 - d) p, so that what is frozen keeps every bit
         average = jax.tree.map(
-            lambda a, p: a + (1 - decay) * (p.astype(a.dtype) - a),
+            lambda a, p: a + (1 - decay_rate) * (p.astype(a.dtype) - a),
             state.average,
             optax.apply_updates(params, updates),
         )
@@ -152,18 +134,7 @@ def averaged_params(train_state: Any) -> Params:
     nodes = jax.tree.leaves(train_state, is_leaf=is_average)
     averages = [node.average for node in nodes if is_average(node)]
     if len(averages) > 1:
-        raise ArgumentError(
-            argument="opt_state",
-            value=_("one with several averages"),
-            expected=_("one with a single average"),
-            wrong="average_params(average_params(optimizer, 0.9), 0.99)",
-            right="average_params(optimizer, 0.99)",
-            why=_(
-                "nothing tells which average is meant; one around the whole optimizer covers all "
-                "params"
-            ),
-            more="api/recipes",
-        )
+        raise arguments.several_averages()
     # without any average, a MaskedNode stands for all params, as it does for a frozen one
     average = averages[0] if averages else optax.MaskedNode()
     if is_whole and not is_masked(average):
@@ -233,16 +204,7 @@ def reestimate_state(
       section 3.2; ``torch.optim.swa_utils.update_bn``.
     """
     if any(map(_is_positive, average_counters(state, frozen).values())):
-        raise ArgumentError(
-            argument="state",
-            value=_("a state that already holds statistics"),
-            expected=_("a fresh one from init"),
-            wrong="reestimate_state(apply, params, train_state.state, batches)",
-            right="_, fresh = init(rng, inputs, True); "
-            "reestimate_state(apply, params, fresh, batches)",
-            why=_("the old statistics belong to other params, and would be averaged in"),
-            more="api/recipes",
-        )
+        raise arguments.used_statistics()
     average: Any = None
     for index, batch in enumerate(batches):
         key = None if rng is None else jax.random.fold_in(rng, index)
@@ -254,17 +216,7 @@ def reestimate_state(
             lambda a, s, n=index + 1: a + (s - a) / n if is_float(s) else a, average, after
         )
     if average is None:
-        raise ArgumentError(
-            argument="batches",
-            value=_("empty"),
-            expected=_("one batch or more"),
-            wrong="reestimate_state(apply, params, state, batches)",
-            right="reestimate_state(apply, params, state, list(batches))",
-            why=_(
-                "the statistics are a mean over batches; an iterator is empty after its first use"
-            ),
-            more="api/recipes",
-        )
+        raise arguments.no_batches()
     return average
 
 

@@ -7,6 +7,7 @@ import jax
 
 from haiku_state.errors import NothingFrozenError
 from haiku_state.errors.base import as_lines
+from haiku_state.errors.describe import with_dicts
 from haiku_state.typing import Batch, LossFn, Predicate
 
 if TYPE_CHECKING:
@@ -60,7 +61,18 @@ def freeze_params(
             raise NothingFrozenError(names=_names("params", params), function="freeze_params")
         return result
 
-    return optax.multi_transform({"trained": optimizer, "frozen": optax.set_to_zero()}, labels)
+    parts = optax.multi_transform({"trained": optimizer, "frozen": optax.set_to_zero()}, labels)
+
+    # Haiku's FlatMap cannot hold the empty nodes that Optax leaves in the place of frozen params
+    def init(params: Any) -> Any:
+        return parts.init(with_dicts(params))
+
+    def update(updates: Any, opt_state: Any, params: Any = None, **extra_args: Any) -> Any:
+        given = with_dicts(updates), opt_state, with_dicts(params)
+        changed, opt_state = parts.update(*given, **extra_args)
+        return jax.tree.unflatten(jax.tree.structure(updates), jax.tree.leaves(changed)), opt_state
+
+    return optax.GradientTransformationExtraArgs(init, update)
 
 
 def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:

@@ -3,15 +3,13 @@
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from haiku_state.errors import ArgumentError, LossScaleError
-from haiku_state.errors.language import deferred as _
-from haiku_state.recipes.precision import is_float, wide_dtype
-from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn
+from haiku_state.errors import arguments
+from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, is_float, wide_dtype
 from haiku_state.update.step import make_update
 from haiku_state.update.train_state import TrainState
 
@@ -88,26 +86,14 @@ def scale_loss(
     import optax
 
     if not isinstance(loss_scale, jmp.DynamicLossScale | jmp.StaticLossScale | jmp.NoOpLossScale):
-        raise ArgumentError(
-            argument="loss_scale",
-            value=repr(loss_scale),
-            expected=_("a loss scale of jmp"),
-            wrong=f"scale_loss(optimizer, {loss_scale!r})",
-            right="scale_loss(optimizer, jmp.DynamicLossScale(jnp.float32(2.0**15)))",
-            why=_("jmp knows how the scale changes from step to step"),
-            more="api/recipes",
-        )
+        raise arguments.loss_scale(loss_scale)
 
     inner = optax.with_extra_args_support(optimizer)
 
     def init(params: Any) -> LossScaleState:
         inner_state = inner.init(params)
         if any(map(_is_scale, jax.tree.leaves(inner_state, is_leaf=_is_scale))):
-            raise LossScaleError(
-                problem=_("the loss would be scaled twice"),
-                wrong="scale_loss(scale_loss(optimizer, scale), scale)",
-                right="scale_loss(optimizer, scale)",
-            )
+            raise arguments.scaled_twice()
         scale = jnp.array(loss_scale.loss_scale, jnp.float32)
         counter = jnp.array(getattr(loss_scale, "counter", 0), jnp.int32)
         return LossScaleState(scale, counter, jnp.array(True), inner_state)
@@ -121,15 +107,11 @@ def scale_loss(
         **extra_args: Any,
     ) -> tuple[Any, LossScaleState]:
         if not is_scaled:
-            raise LossScaleError(
-                problem=_("the gradients are not those of a scaled loss"),
-                wrong="make_update(loss_fn, optimizer)",
-                right="make_scaled_update(loss_fn, optimizer)",
-            )
+            raise arguments.unscaled_gradients()
         scale, counter, _finite, inner_state = state
         grads = jax.tree.map(lambda g: (g.astype(wide_dtype(g)) / scale).astype(g.dtype), updates)
         finite = jmp.all_finite(grads)
-        taken = inner.update(grads, inner_state, params, **extra_args)
+        taken = inner.update(grads, inner_state, params, **_unscaled(extra_args, grads, scale))
         not_taken = jax.tree.map(jnp.zeros_like, taken[0]), inner_state
         updates, inner_state = jmp.select_tree(finite, taken, not_taken)
         if isinstance(loss_scale, jmp.DynamicLossScale):
@@ -150,7 +132,7 @@ def make_scaled_update(
     strict: bool = True,
     frozen: Predicate | None = None,
     weight: Callable[[Batch], jax.Array] | None = None,
-) -> UpdateFn:
+) -> UpdateFn[TrainState]:
     r"""Build an update step like :func:`.make_update`, of a loss that is scaled up.
 
     .. math:: (p, s, o) \mapsto
@@ -206,11 +188,7 @@ def make_scaled_update(
         train_state: TrainState, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[TrainState, Metrics]:
         if not _is_scale(train_state.opt_state):
-            raise LossScaleError(
-                problem=_("scale_loss is not the outermost optimizer"),
-                wrong="make_scaled_update(loss_fn, optimizer)",
-                right="make_scaled_update(loss_fn, scale_loss(optimizer, loss_scale))",
-            )
+            raise arguments.inner_loss_scale()
         scale = train_state.opt_state.loss_scale
 
         def scaled_loss(*arguments: Any) -> Any:
@@ -227,7 +205,16 @@ def make_scaled_update(
         state = jax.tree.map(lambda n, o: jnp.where(finite, n, o), new.state, train_state.state)
         return new._replace(state=state), {**metrics, "loss": metrics["loss"] / scale}
 
-    return cast(UpdateFn, update)
+    return update
+
+
+def _unscaled(extra_args: dict[str, Any], grads: Any, scale: jax.Array) -> dict[str, Any]:
+    """Return what an optimizer that searches a line is told, of the loss without the scale."""
+    if "value_fn" not in extra_args:
+        return extra_args
+    value, value_fn = extra_args["value"], extra_args["value_fn"]
+    unscaled = {"value": value / scale, "value_fn": lambda params: value_fn(params) / scale}
+    return {**extra_args, **unscaled, "grad": grads}
 
 
 def _is_scale(node: Any) -> bool:

@@ -5,14 +5,11 @@ from typing import TYPE_CHECKING, Any
 import haiku as hk
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from haiku_state.errors import ArgumentError
-from haiku_state.errors.base import as_lines
+from haiku_state.errors import arguments
 from haiku_state.errors.describe import leaves_by_path
-from haiku_state.errors.language import deferred as _
 from haiku_state.modules import BatchNorm, ExponentialMovingAverage
-from haiku_state.typing import Batch, LossFn
+from haiku_state.typing import Batch, LossFn, is_float
 
 if TYPE_CHECKING:
     import jmp
@@ -81,16 +78,6 @@ def mixed_precision(loss_fn: LossFn, policy: "jmp.Policy | str") -> LossFn:
     return in_half
 
 
-def is_float(leaf: Any) -> bool:
-    """Return whether a leaf is an array of a floating or complex dtype."""
-    return hasattr(leaf, "dtype") and bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
-
-
-def wide_dtype(leaf: Any) -> Any:
-    """Return the dtype to sum in: at least float32 for floating leaves, their own for others."""
-    return np.promote_types(leaf.dtype, np.float32) if is_float(leaf) else leaf.dtype
-
-
 def _check_params(params: Any, dtype: Any) -> None:
     wrong = [
         f"{path}: {leaf.dtype}"
@@ -98,17 +85,7 @@ def _check_params(params: Any, dtype: Any) -> None:
         if is_float(leaf) and leaf.dtype != dtype
     ]
     if wrong:
-        raise ArgumentError(
-            argument="params",
-            value=as_lines(wrong).strip(),
-            expected=dtype,
-            wrong="params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)",
-            right="params = policy.cast_to_param(params)",
-            why=_(
-                "the policy says in which dtype the params are kept, and the update changes those"
-            ),
-            more="api/recipes",
-        )
+        raise arguments.param_dtypes(wrong, dtype)
 
 
 def _average_in_float32(next_f: Any, args: Any, kwargs: Any, context: hk.MethodContext) -> Any:

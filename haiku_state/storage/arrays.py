@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state import errors
-from haiku_state.errors.describe import describe, stacked_error
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import stacked_error
 from haiku_state.storage.leaves import differences, kinds_of
 from haiku_state.typing import Params, State
 
@@ -130,15 +130,7 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
         array = np.asarray(array)
         entry = ":".join((*names, str(array.dtype)))
         if entry.count(":") != 3 or array.dtype.hasobject:
-            raise errors.ArgumentError(
-                argument=_show(names),
-                value=describe(array),
-                expected=_("an array of numbers, under names without a colon"),
-                wrong=f"{names[1]}:{names[2]}",
-                right=f"{names[1]}:{names[2]}".replace(":", "_"),
-                why=_("the file has one entry for each array, called params:module:name:dtype"),
-                more="api/storage",
-            )
+            raise arguments.unsavable_array(_show(names), names, array)
         known = array.dtype.isbuiltin == 1
         entries[entry] = array if known else array.view(f"u{array.dtype.itemsize}")
     path = Path(path)
@@ -200,15 +192,7 @@ def _flattened(arrays: Any, right: str) -> dict[Path3, Any]:
     leaves = dict(_leaves(arrays))
     for path, leaf in leaves.items():
         if len(path) != 3 or path[0] not in ("params", "state") or not hasattr(leaf, "dtype"):
-            raise errors.ArgumentError(
-                argument=_show(path),
-                value=describe(leaf),
-                expected=_("an array at params[module][name] or state[module][name]"),
-                wrong=f"{_show(path)} = {describe(leaf)}",
-                right=right,
-                why=_("Haiku's params and state are dicts of modules, each a dict of arrays"),
-                more="api/storage",
-            )
+            raise arguments.not_params(_show(path), leaf, right)
     return leaves
 
 

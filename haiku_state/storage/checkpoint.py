@@ -5,9 +5,9 @@ A checkpoint is a folder whose name is the step, with two items that any Orbax p
     6/train_state/    the arrays, under the names of the train state, written by Orbax
     6/manifest/       JSON: what the leaves are, their checksums, and the position in the data
 
-Orbax alone would restore a flipped bit as a wrong number. So the manifest holds the SHA-256 of each
-file, which is compared before Orbax reads it, and a checksum of each leaf, which is compared with
-the restored arrays.
+Orbax alone would restore a flipped bit as a wrong number. So the manifest holds a checksum of each
+leaf, which is compared with the restored array, and the SHA-256 of each file, which is compared
+before Orbax reads it, or, of a large file, if Orbax cannot read it.
 """
 
 import contextlib
@@ -17,7 +17,6 @@ import logging
 import operator
 import os
 import re
-import reprlib
 import shutil
 import traceback
 import warnings
@@ -30,20 +29,23 @@ import jax
 import numpy as np
 
 from haiku_state import errors
-from haiku_state.errors.describe import is_weak, leaves_by_path
+from haiku_state.errors import arguments
+from haiku_state.errors.base import restored
+from haiku_state.errors.describe import is_weak, leaves_by_path, with_dicts
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
+from haiku_state.exchange import gathered
 from haiku_state.storage.leaves import (
     arrays_of,
     data_of,
     differences,
     kinds_of,
     orbax,
-    partial_checksum,
+    partial_sums,
     replaced,
+    step_of,
     to_save,
 )
-from haiku_state.update.exchange import gathered
 
 Manifest = dict[str, Any]
 
@@ -51,6 +53,9 @@ ARRAYS, MANIFEST = "train_state", "manifest"
 
 # what this version writes; a later one may write otherwise, but still this number and the seal
 FORMAT = 1
+
+# bytes, above which a file holds arrays and nothing else
+LARGE = 2**20
 
 # a folder with this in its name is not complete, or being deleted; Orbax ignores it too
 UNFINISHED = ".orbax-checkpoint-tmp-"
@@ -149,7 +154,7 @@ def save_checkpoint(
       Orbax's documentation, `Checkpointing
       <https://orbax.readthedocs.io/en/latest/guides/checkpoint/orbax_checkpoint_101.html>`__.
     """
-    directory = Path(os.path.abspath(directory))
+    directory = _local(directory, "save_checkpoint")
     processes = _Processes(directory, "save_checkpoint", _UNWRITABLE)
 
     def checked() -> tuple[int, Any]:
@@ -241,7 +246,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     References:
       The inverse of :func:`save_checkpoint`.
     """
-    directory = Path(os.path.abspath(directory))
+    directory = _local(directory, "restore_checkpoint")
     processes = _Processes(directory, "restore_checkpoint", _UNREADABLE)
     places = processes.each(lambda: arrays_of(like, "restore_checkpoint(directory, {})"))
     damaged: dict[int, str] = {}
@@ -273,33 +278,24 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 # --- what is checked before anything is written or loaded
 
 
+def _local(directory: str | os.PathLike[str], function: str) -> Path:
+    """Return the folder; a URL would become a folder of that name here."""
+    if "://" in str(directory):
+        raise arguments.checkpoint_url(str(directory), function)
+    return Path(os.path.abspath(directory))
+
+
 def _check_keep(keep: Any) -> None:
     if not isinstance(keep, int) or keep < 1:
-        raise errors.ArgumentError(
-            argument="keep",
-            value=keep,
-            expected=_("an integer of at least 1"),
-            wrong=f"save_checkpoint(directory, train_state, keep={keep})",
-            right="save_checkpoint(directory, train_state, keep=1)",
-            why=_("older checkpoints are deleted once the new one is complete; one must remain"),
-            more="api/storage",
-        )
+        raise arguments.checkpoint_keep(keep)
 
 
 def _step_of(train_state: Any) -> int:
-    step: Any = getattr(train_state, "step", None)
+    step = step_of(train_state)
     with contextlib.suppress(TypeError):
         if operator.index(step) >= 0:
             return operator.index(step)
-    raise errors.ArgumentError(
-        argument="train_state.step",
-        value=str(step),
-        expected=_("a nonnegative integer"),
-        wrong=f"save_checkpoint(directory, train_state._replace(step={step}))",
-        right="save_checkpoint(directory, train_state._replace(step=jnp.int32(0)))",
-        why=_("the step is the name of the checkpoint; the newest has the largest step"),
-        more="api/storage",
-    )
+    raise arguments.checkpoint_step(train_state, step)
 
 
 def _check_position(position: Any) -> None:
@@ -307,18 +303,7 @@ def _check_position(position: Any) -> None:
         # what JSON changes, such as a tuple or a key that is not a string, would not come back
         if repr(json.loads(json.dumps(position))) == repr(position):
             return
-    raise errors.ArgumentError(
-        argument="position",
-        value=reprlib.repr(position),
-        expected=_("a JSON value that comes back unchanged"),
-        wrong="save_checkpoint(directory, train_state, (3, 17))",
-        right='save_checkpoint(directory, train_state, {"epoch": 3, "batch": 17})',
-        why=_(
-            "the position is stored as JSON: dicts with names, lists, strings, numbers, booleans "
-            "and None"
-        ),
-        more="api/storage",
-    )
+    raise arguments.checkpoint_position(position)
 
 
 # --- the folder of all checkpoints
@@ -399,8 +384,7 @@ class _DamagedError(Exception):
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
     arrays = [path for path in sorted((folder / ARRAYS).rglob("*")) if path.is_file()]
-    files = {path.relative_to(folder).as_posix(): _sha256_of(path) for path in arrays}
-    manifest = {**manifest, "files": files}
+    manifest = {**manifest, "files": _digests(folder, arrays)}
     (folder / MANIFEST).mkdir()
     text = json.dumps({**manifest, "sha256": _seal(manifest)})
     # the name by which Orbax's JsonCheckpointHandler knows it
@@ -408,21 +392,23 @@ def _write_manifest(folder: Path, manifest: Manifest) -> None:
 
 
 def _intact(directory: Path, step: int) -> Manifest:
-    """Return the manifest of a checkpoint whose files are those that were written.
+    """Return the manifest of a checkpoint whose small files are those that were written.
 
-    Orbax reads them only then: what it does with damaged ones, and prints about them from threads
-    of its own, cannot be foreseen.
+    They say where the arrays are, so Orbax reads them only then. The large ones hold nothing but
+    the arrays, which have checksums of their own: it would take half as long again to read each
+    file twice.
     """
-    folder, name = directory / str(step), MANIFEST
+    folder = directory / str(step)
     _check_format(directory, step)
     try:
         manifest = json.loads((folder / MANIFEST / "metadata").read_bytes())
         _check_unchanged(MANIFEST, manifest.pop("sha256", None) == _seal(manifest))
         _check_unchanged(str(step), manifest["step"] == step)  # somebody may rename the folder
-        for name, digest in manifest["files"].items():
-            _check_unchanged(name, _sha256_of(folder / name) == digest)
-    except FileNotFoundError:
-        raise _DamagedError(translated(_MISSING).format(path=name)) from None
+        _check_files(folder, manifest["files"], at_most=LARGE)
+    except FileNotFoundError as error:
+        name = Path(error.filename).relative_to(folder).as_posix()
+        path = MANIFEST if name.startswith(MANIFEST) else name
+        raise _DamagedError(translated(_MISSING).format(path=path)) from None
     except ValueError:  # it is no longer JSON
         raise _DamagedError(translated(_CHANGED).format(path=MANIFEST)) from None
     return manifest
@@ -456,6 +442,20 @@ def _check_unchanged(path: str, is_unchanged: bool) -> None:
 
 def _seal(manifest: Manifest) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def _check_files(folder: Path, digests: Mapping[str, str], at_most: float) -> None:
+    """Compare the files of at most so many bytes with what was written."""
+    files = [path for name in digests if (path := folder / name).stat().st_size <= at_most]
+    for name, digest in _digests(folder, files).items():
+        _check_unchanged(name, digest == digests[name])
+
+
+def _digests(folder: Path, files: list[Path]) -> dict[str, str]:
+    """Return the SHA-256 of files by name."""
+    names = [path.relative_to(folder).as_posix() for path in files]
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(names, threads.map(_sha256_of, files), strict=True))
 
 
 def _sha256_of(path: Path) -> str:
@@ -496,7 +496,7 @@ def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
 
 def _nested(tree: Any) -> dict[str, Any]:
     """Return the leaves in nested dicts, without empty ones: Orbax refuses them."""
-    flat = orbax().tree.to_flat_dict(tree)
+    flat = orbax().tree.to_flat_dict(with_dicts(tree))
     return orbax().tree.from_flat_dict({keys: leaf for keys, leaf in flat.items() if leaf.size})
 
 
@@ -504,7 +504,7 @@ def _restored_step(processes: "_Processes", step: int, places: Any) -> tuple[Man
     """Return the manifest and the train state of one checkpoint, if it is intact."""
     directory = processes.directory
     manifest = processes.first(lambda: _intact(directory, step))
-    train_state = processes.each(lambda: _read(directory / str(step), manifest["leaves"], places))
+    train_state = processes.each(lambda: _read(directory / str(step), manifest, places))
     saved = manifest["leaves"]["checksum"]
     found = processes.checksums(train_state)
     changed = [path for path in found if found[path] != saved[path]]
@@ -512,8 +512,9 @@ def _restored_step(processes: "_Processes", step: int, places: Any) -> tuple[Man
     return manifest, train_state
 
 
-def _read(folder: Path, saved: Mapping[str, Any], places: Any) -> Any:
+def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
     """Restore the leaves in their places, each process the shards that it needs."""
+    saved = manifest["leaves"]
     wanted = kinds_of(train_state=places)
     if found := differences(saved["kind"], wanted):
         raise errors.SavedMismatchError(
@@ -535,11 +536,17 @@ def _read(folder: Path, saved: Mapping[str, Any], places: Any) -> Any:
         return ocp.RestoreArgs(restore_type=np.ndarray)
 
     restore = ocp.args.PyTreeRestore(restore_args=jax.tree.map(how, _nested(places)))
-    nested = _with_handler(folder, lambda handler, path: handler.restore(path, args=restore))
+    try:
+        nested = _with_handler(folder, lambda handler, path: handler.restore(path, args=restore))
+    except Exception:
+        _check_files(folder, manifest["files"], at_most=float("inf"))  # a large one may be damaged
+        raise
     arrays = ocp.tree.to_flat_dict(nested)
     leaves = [
         replaced(leaf, arrays.get(keys), path in saved["weak"])
-        for path, (keys, leaf) in zip(wanted, ocp.tree.to_flat_dict(places).items(), strict=True)
+        for path, (keys, leaf) in zip(
+            wanted, ocp.tree.to_flat_dict(with_dicts(places)).items(), strict=True
+        )
     ]
     return jax.tree.unflatten(jax.tree.structure(places), leaves)
 
@@ -561,7 +568,12 @@ class _Processes(NamedTuple):
     def checksums(self, tree: Any) -> dict[str, int]:
         """Return the checksum of each leaf by path; each process adds its shards to it."""
         leaves = leaves_by_path(train_state=tree)
-        parts = gathered(self.each(lambda: list(map(partial_checksum, leaves.values()))))
+
+        def own() -> list[int]:
+            sums = [partial_sums(leaf) for leaf in leaves.values()]  # all computed side by side
+            return [sum(map(int, shards)) % 2**32 for shards in sums]
+
+        parts = gathered(self.each(own))
         sums = [sum(column) % 2**32 for column in zip(*parts, strict=True)]
         return dict(zip(leaves, sums, strict=True))
 
@@ -578,9 +590,12 @@ class _Processes(NamedTuple):
             own = error
         except Exception as error:
             own = self._named(error)
-        for raised in [own, *gathered(own)]:
-            if raised is not None:
-                raise raised
+        told = gathered(own and _as_text(own))
+        if own:
+            raise own
+        for text in told:
+            if text:
+                raise _from_text(*text)
         return result
 
     def _named(self, error: Exception) -> errors.HaikuStateError:
@@ -594,3 +609,17 @@ class _Processes(NamedTuple):
         )
         named.__cause__ = error
         return named
+
+
+def _as_text(error: Exception) -> list[Any]:
+    """Return what tells another process of an error, as JSON takes it."""
+    if isinstance(error, errors.HaikuStateError):
+        _restore, (kind, *parts) = error.__reduce__()
+        return [kind.__name__, *parts]
+    return ["", str(error)]
+
+
+def _from_text(name: str, *parts: Any) -> Exception:
+    if not name:
+        return _DamagedError(*parts)
+    return restored(getattr(errors, name), *parts)

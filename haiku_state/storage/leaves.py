@@ -1,5 +1,6 @@
 """The leaves of a train state: what a checkpoint records of each, and how each one comes back."""
 
+import functools
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -8,9 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ArgumentError, DonatedBufferError, MissingExtraError
-from haiku_state.errors.describe import describe, leaves_by_path, stacked_error
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import DonatedBufferError, MissingExtraError, arguments
+from haiku_state.errors.describe import describe, leaves_by_path, stacked_error, with_dicts
 
 
 def orbax() -> Any:
@@ -34,11 +34,11 @@ def arrays_of(train_state: Any, call: str) -> Any:
       DonatedBufferError: an update has consumed the train state.
       ArgumentError: a leaf cannot be saved exactly.
     """
-    step: Any = getattr(train_state, "step", None)
+    step = step_of(train_state)
     if np.ndim(step):
         raise stacked_error("train_state.step", np.shape(step), (), call.format("train_state"))
     leaves = leaves_by_path(train_state=train_state)
-    names = [".".join(keys) for keys in orbax().tree.to_flat_dict(train_state)]
+    names = [".".join(keys) for keys in orbax().tree.to_flat_dict(with_dicts(train_state))]
     counts = Counter(names)  # Orbax would silently keep one of two leaves with the same name
     arrays = []
     for (path, leaf), name in zip(leaves.items(), names, strict=True):
@@ -47,19 +47,18 @@ def arrays_of(train_state: Any, call: str) -> Any:
         except (TypeError, ValueError, OverflowError):
             array = None
         if array is None or counts[name] > 1:
-            raise ArgumentError(
-                argument=path,
-                value=describe(leaf),
-                expected=_("an array or a random key, under a name of its own"),
-                wrong='state = {"mean": np.zeros(3)}',
-                right='state = {"mean": jnp.zeros(3)}',
-                why=_("a checkpoint holds exactly the dtypes that JAX and Orbax both have"),
-                more="api/storage",
-            )
+            raise arguments.unsavable_leaf(path, leaf)
         if array.is_deleted():
             raise DonatedBufferError(path=path)
         arrays.append(array)
     return jax.tree.unflatten(jax.tree.structure(train_state), arrays)
+
+
+def step_of(train_state: Any) -> Any:
+    """Return the field ``step`` of a train state, of a dict too; None if it has none."""
+    if isinstance(train_state, Mapping):
+        return train_state.get("step")
+    return getattr(train_state, "step", None)
 
 
 def _exact(leaf: Any) -> jax.Array:
@@ -128,34 +127,48 @@ def differences(given: Mapping[str, str], wanted: Mapping[str, str]) -> list[str
     ]
 
 
-def partial_checksum(leaf: jax.Array) -> int:
-    r"""Return what the shards of this process add to the checksum of a leaf.
+def partial_sums(leaf: jax.Array) -> list[jax.Array]:
+    r"""Compute what each shard of this process adds to the checksum of a leaf.
 
     .. math:: c = \sum_i (2 i + 1) \, w_i \mod 2^{32}
 
     Here :math:`w_i` are the bits of the array's words in C order: one word per element, or
     several of 4 bytes. The sum does not depend on how the array is cut into shards, and a bit
-    that flips in any word changes it, because the factor is odd.
+    that flips in any word changes it, because the factor is odd. Each device sums its own shards.
     """
     array = data_of(leaf)
     if array.is_fully_addressable and jax.process_index() > 0:
-        return 0  # every process has a copy, and the first one's counts
-    checksum = 0
-    for shard in array.addressable_shards:
-        if shard.replica_id == 0:
-            words = _words(np.asarray(shard.data))
-            shape = (*array.shape, words.shape[-1])
-            rows = zip((*shard.index, slice(None)), shape, strict=True)
-            index = np.ogrid[tuple(slice(*row.indices(length)) for row, length in rows)]
-            position = np.ravel_multi_index(index, shape).astype(np.uint32)
-            checksum += int(np.sum(words * (2 * position + 1), dtype=np.uint32))
-    return checksum % 2**32
+        return []  # every process has a copy, and the first one's counts
+    return [
+        _weighted_sum(shard.data, [rows.start or 0 for rows in shard.index], array.shape)
+        for shard in array.addressable_shards
+        if shard.replica_id == 0
+    ]
 
 
-def _words(array: Any) -> Any:
+@functools.partial(jax.jit, static_argnames="shape")
+def _weighted_sum(data: jax.Array, starts: list[int], shape: tuple[int, ...]) -> jax.Array:
+    words = _words(data)
+    place = jnp.zeros((), jnp.uint32)  # in C order, of the whole array
+    for axis, (start, length) in enumerate(
+        zip([*starts, 0], (*shape, words.shape[-1]), strict=True)
+    ):
+        along = jax.lax.broadcasted_iota(jnp.uint32, words.shape, axis)
+        place = place * np.uint32(length) + along + jnp.asarray(start).astype(jnp.uint32)
+    return jnp.sum(words * (2 * place + 1), dtype=jnp.uint32)
+
+
+def _words(array: jax.Array) -> jax.Array:
     """Return the bits of an array as uint32, with a new last axis for the words of an element."""
-    word = {1: np.uint8, 2: np.uint16}.get(array.dtype.itemsize, np.uint32)
-    return np.ascontiguousarray(array[..., np.newaxis]).view(word).astype(np.uint32)
+    if jnp.iscomplexobj(array):
+        return jnp.concatenate([_words(array.real), _words(array.imag)], axis=-1)
+    if array.dtype == bool or jnp.issubdtype(array.dtype, jnp.integer):
+        # as NumPy stores them: a bool, and an integer of 2 or 4 bits, in one byte
+        kind = np.uint8 if not jnp.issubdtype(array.dtype, jnp.signedinteger) else np.int8
+        array = array.astype(kind) if array.dtype.itemsize == 1 else array
+    size = array.dtype.itemsize
+    words = jax.lax.bitcast_convert_type(array, {1: jnp.uint8, 2: jnp.uint16}.get(size, jnp.uint32))
+    return (words if size == 8 else words[..., None]).astype(jnp.uint32)
 
 
 def _is_key(leaf: jax.Array) -> bool:

@@ -4,9 +4,11 @@
 and ``mesh`` run it.
 """
 
-from haiku_state.update.compiled import CompiledUpdate as CompiledUpdate
+import haiku_state.compat as _compat  # noqa: F401  # names versions that do not match
 from haiku_state.update.devices import data_mesh as data_mesh
 from haiku_state.update.devices import use_devices as use_devices
+from haiku_state.update.evaluate import make_evaluate as make_evaluate
+from haiku_state.update.evaluate import mean_metrics as mean_metrics
 from haiku_state.update.jit import jit_update as jit_update
 from haiku_state.update.mesh import shard_map_update as shard_map_update
 from haiku_state.update.mesh import shard_train_state as shard_train_state
@@ -17,6 +19,7 @@ from haiku_state.update.replicas import replicate as replicate
 from haiku_state.update.replicas import split_batch as split_batch
 from haiku_state.update.replicas import sync_state as sync_state
 from haiku_state.update.replicas import unreplicate as unreplicate
+from haiku_state.update.runner import Runner as Runner
 from haiku_state.update.scan import scan_update as scan_update
 from haiku_state.update.step import example_mean as example_mean
 from haiku_state.update.step import make_update as make_update

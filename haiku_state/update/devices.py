@@ -1,14 +1,15 @@
 """The available devices, including simulated CPU devices."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from haiku_state.errors import ArgumentError, DeviceCountError
-from haiku_state.errors.language import deferred as _
+from haiku_state.compat import has_started
+from haiku_state.errors import arguments
+from haiku_state.errors.arguments import device_count
 
 MOST = 1024  # with so many, JAX starts in 3 s, and has 4,400 threads and 0.6 GB of memory
 _FORCE = "--xla_force_host_platform_device_count"
@@ -30,7 +31,8 @@ def use_devices(count: int) -> list[jax.Device]:
 
     Raises:
       ArgumentError: ``count`` is out of range.
-      DeviceCountError: JAX has already started with fewer devices.
+      DeviceCountError: JAX has already started with fewer devices, or the environment asks for
+        fewer.
 
     Example:
       >>> from haiku_state import use_devices
@@ -41,14 +43,15 @@ def use_devices(count: int) -> list[jax.Device]:
       JAX's documentation, `Distributed arrays and automatic parallelization
       <https://docs.jax.dev/en/latest/201/sharding.html>`__, on simulated devices.
     """
-    before = dict(os.environ)
+    before, was_started = dict(os.environ), has_started()
     request_devices(count, "count", "use_devices({})")
     try:
         devices = jax.local_devices()
         if len(devices) < count:
             devices = jax.local_devices(backend="cpu")
         if len(devices) < count:
-            raise DeviceCountError(wanted=count, started=len(devices))
+            set_by = None if was_started else _count_is_set_by(before)
+            raise device_count(count, len(devices), set_by)
     except BaseException:  # as if it had not been called
         os.environ.clear()
         os.environ.update(before)
@@ -65,17 +68,7 @@ def request_devices(count: int, argument: str, call: str) -> None:
       call: the call that is being made, with ``{}`` in place of the number.
     """
     if not 1 <= count <= MOST:
-        raise ArgumentError(
-            argument=argument,
-            value=count,
-            expected=f"1–{MOST}",
-            wrong=call.format(count),
-            right=call.format(min(max(count, 1), MOST)),
-            why=_(
-                "each simulated device has threads of its own, and no machine has more real ones"
-            ),
-            more="api/update",
-        )
+        raise arguments.device_number(argument, count, MOST, call)
     flags = os.environ.get("XLA_FLAGS", "")
     if _FORCE not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()
@@ -83,7 +76,14 @@ def request_devices(count: int, argument: str, call: str) -> None:
     os.environ.setdefault("NPROC", str(max(4 * count, os.cpu_count() or 1)))
 
 
-def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "data") -> Mesh:
+def _count_is_set_by(environment: Mapping[str, str]) -> str | None:
+    """Return the variable of the environment that has chosen the number of CPU devices."""
+    if _FORCE in environment.get("XLA_FLAGS", ""):
+        return "XLA_FLAGS"
+    return "JAX_NUM_CPU_DEVICES" if "JAX_NUM_CPU_DEVICES" in environment else None
+
+
+def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "devices") -> Mesh:
     """Put devices in a row, along which :func:`shard_update` and the like shard the batch.
 
     Args:
@@ -97,7 +97,7 @@ def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "dat
       >>> import jax
       >>> from haiku_state import data_mesh
       >>> dict(data_mesh(jax.devices()[:1]).shape)
-      {'data': 1}
+      {'devices': 1}
 
     References:
       JAX's documentation, `jax.sharding.Mesh

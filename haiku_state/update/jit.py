@@ -1,19 +1,17 @@
 """An update step on one device, by ``jit``."""
 
-from typing import Any
-
-from haiku_state.typing import UpdateFn
-from haiku_state.update.compiled import CompiledUpdate, donating_jit
+from haiku_state.typing import R, StepFn, T
+from haiku_state.update.runner import Runner
 
 
-def jit_update(update: UpdateFn) -> CompiledUpdate[Any]:
+def jit_update(update: StepFn[T, R]) -> Runner[T, R]:
     """Compile an update step for one device.
 
     The train state is donated: its buffers are reused for the new one, and the old one can no
     longer be read.
 
     Args:
-      update: an update step from :func:`make_update`.
+      update: a step from :func:`make_update` or :func:`make_evaluate`.
 
     Returns:
       ``run(train_state, batch) -> (train_state, metrics)``, compiled once per batch shape, as
@@ -36,4 +34,4 @@ def jit_update(update: UpdateFn) -> CompiledUpdate[Any]:
       JAX's documentation, `Buffer donation
       <https://docs.jax.dev/en/latest/201/jit.html#buffer-donation>`__.
     """
-    return CompiledUpdate(update, donating_jit)
+    return Runner(update)

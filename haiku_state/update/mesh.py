@@ -11,15 +11,14 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from haiku_state.compat import has_explicit_axes, is_committed, shard_map
-from haiku_state.errors import ArgumentError, MeshPlacementError, ReplicaMismatchError, as_lines
-from haiku_state.errors.describe import describe, leaves_by_path
+from haiku_state.errors import (
+    arguments,
+)
+from haiku_state.errors.describe import describe, division_error, leaves_by_path, with_dicts
 from haiku_state.errors.diagnosis import named_errors
-from haiku_state.errors.language import deferred as _
-from haiku_state.typing import UpdateFn
-from haiku_state.update.compiled import CompiledOnDevices, CompiledUpdate, Explain, donating_jit
-from haiku_state.update.exchange import gathered
-from haiku_state.update.pmap import CheckedUpdate
-from haiku_state.update.replicas import division_error
+from haiku_state.exchange import gathered
+from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.runner import Runner
 
 Tree = TypeVar("Tree")
 Rule = Callable[[str, Any], PartitionSpec | None]
@@ -62,46 +61,31 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
     if len({device.process_index for device in mesh.devices.flat}) == jax.process_count() > 1:
         _check_same(train_state)
 
-    def place(key_path: Any, leaf: Any) -> jax.Array:
-        path = f"train_state{jax.tree_util.keystr(key_path)}"
+    def place(path: str, leaf: Any) -> jax.Array:
         spec = (rule and rule(path, leaf)) or PartitionSpec()
         sharding = NamedSharding(mesh, spec)
         values = jnp.copy(leaf)  # which donation may take
         try:
             return jax.make_array_from_callback(values.shape, sharding, lambda index: values[index])
         except (ValueError, IndexError) as error:
-            raise MeshPlacementError(
-                path=path,
-                shape=jnp.shape(leaf),
-                found=spec,
-                mesh=dict(mesh.shape),
-                wrong=f"rule = lambda path, leaf: {spec}",
-                right="rule = lambda path, leaf: None",
-            ) from error
+            raise arguments.unplaceable(path, leaf, spec, mesh) from error
 
+    train_state = with_dicts(train_state)
     with named_errors(train_state=train_state):
-        placed: Tree = jax.tree_util.tree_map_with_path(place, train_state)
-    return placed
+        placed = [place(*named) for named in leaves_by_path(train_state=train_state).items()]
+    return jax.tree.unflatten(jax.tree.structure(train_state), placed)
 
 
 def _check_same(train_state: Any) -> None:
     """Refuse a train state that is not the same in all processes, in each of them."""
     leaves = leaves_by_path(train_state=train_state)
     first, *others = gathered(
-        {path: (describe(leaf), zlib.crc32(_bytes_of(leaf))) for path, leaf in leaves.items()}
+        {path: [describe(leaf), zlib.crc32(_bytes_of(leaf))] for path, leaf in leaves.items()}
     )
     paths = {path: None for other in others for path in (*first, *other)}
     different = [path for path in paths if any(o.get(path) != first.get(path) for o in others)]
     if different:
-        raise ReplicaMismatchError(
-            paths=as_lines(different),
-            wrong="init_train_state(init, optimizer, jax.random.key(process_id), inputs)",
-            right="init_train_state(init, optimizer, jax.random.key(0), inputs)",
-            why=_(
-                "each process makes its own copy: all must start from the same seed, or from the "
-                "same file"
-            ),
-        )
+        raise arguments.processes_differ(different)
 
 
 def _bytes_of(leaf: Any) -> bytes:
@@ -110,12 +94,50 @@ def _bytes_of(leaf: Any) -> bytes:
     return np.asarray(leaf).tobytes()
 
 
-def _explain_rows(name: str, devices: int) -> Explain:
-    call = f"{name}(update, mesh)(train_state, batch)"
-    return lambda train_state, batch: division_error(batch, devices, call)
+def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
+    """Combine the rows that each process has read into one global batch.
+
+    No rows travel: each device gets its part from the process that it belongs to.
+
+    Args:
+      batch: a PyTree of NumPy arrays of shape (rows here, …), the same shapes in every process.
+      mesh: the devices of all processes.
+      axis_name: the mesh axis along which the batch is cut; the first one by default.
+
+    Returns:
+      The same PyTree with leaves of shape (rows here × processes, …), in the order of the mesh.
+
+    Raises:
+      BatchDivisionError: the rows do not divide evenly among the devices of this process.
+
+    Example:
+      >>> import jax, numpy as np
+      >>> from haiku_state import data_mesh
+      >>> from haiku_state.processes import global_batch
+      >>> mesh = data_mesh(jax.devices()[:1])
+      >>> batch = global_batch({"x": np.arange(4, dtype=np.float32)}, mesh)
+      >>> batch["x"].shape, batch["x"].sharding.mesh == mesh
+      ((4,), True)
+
+    References:
+      JAX's documentation, `jax.make_array_from_process_local_data
+      <https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_process_local_data.html>`__.
+    """
+    return _rows_of_all(batch, mesh, axis_name or mesh.axis_names[0], "global_batch(batch, mesh)")
 
 
-def shard_update(update: UpdateFn, mesh: Mesh, axis_name: str | None = None) -> CompiledUpdate[Any]:
+def _rows_of_all(batch: Tree, mesh: Mesh, axis: str, call: str) -> Tree:
+    sharding = NamedSharding(mesh, PartitionSpec(axis))
+    parts = len(sharding.addressable_devices) * mesh.shape[axis] // mesh.size
+    if error := division_error(batch, parts, call, whole=mesh.shape[axis]):
+        raise error
+    put = functools.partial(jax.make_array_from_process_local_data, sharding)
+    return jax.tree.map(put, batch)
+
+
+def shard_update(
+    update: StepFn[T, R], mesh: Mesh, axis_name: str | None = None, *, rule: Rule | None = None
+) -> Runner[T, R]:
     """Run an update step on a mesh as if it were one device: ``jit`` shards the work.
 
     The step is the one of a single device: its means go over the whole batch, so that gradients
@@ -126,31 +148,32 @@ def shard_update(update: UpdateFn, mesh: Mesh, axis_name: str | None = None) -> 
     unless ``jax_threefry_partitionable`` is set, as it is by default since 0.5.
 
     Args:
-      update: an update step from :func:`make_update`.
+      update: a step from :func:`make_update` or :func:`make_evaluate`.
       mesh: the devices.
       axis_name: the mesh axis along which the batch is cut; the first one by default.
+      rule: as in :func:`shard_train_state`, for ``run.place``.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``. The train state is from
-      :func:`shard_train_state` and keeps its placement, the batch has leaves of shape (rows, …),
+      ``run(train_state, batch) -> (train_state, metrics)``. The train state is from ``run.place``
+      (:func:`shard_train_state`) and keeps its placement, the batch has leaves of shape (rows, …),
       the metrics are on every device. The train state is donated, as in :func:`jit_update`.
 
     Raises:
       ArgumentError: ``mesh`` has explicit axes.
       MeshPlacementError: at the first call, if the train state lies on other devices.
+      SharedBufferError: at a call, if two leaves of the train state are one array.
       BatchDivisionError: at a call, if the devices do not divide the rows.
       DonatedBufferError: at a call, if an earlier one has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np
-      >>> from jax.sharding import Mesh
-      >>> from haiku_state import shard_train_state, shard_update
+      >>> from haiku_state import data_mesh, shard_update
       >>> def step(total, batch, *, axis_name=None):
       ...     return total + batch["x"].mean(), {}
-      >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
-      >>> total = shard_train_state(jnp.float32(1), mesh)
-      >>> total, metrics = shard_update(step, mesh)(total, {"x": jnp.arange(4.0)})
-      >>> print(total)
+      >>> run = shard_update(step, data_mesh(jax.devices()[:1]))
+      >>> total = run.place(jnp.float32(1))
+      >>> total, metrics = run(total, run.feed({"x": np.arange(4, dtype=np.float32)}))
+      >>> print(run.one(total))
       2.5
 
     References:
@@ -158,14 +181,16 @@ def shard_update(update: UpdateFn, mesh: Mesh, axis_name: str | None = None) -> 
       <https://docs.jax.dev/en/latest/201/sharding.html>`__; `JAX issue 21232
       <https://github.com/jax-ml/jax/issues/21232>`__, on random numbers.
     """
-    axis = axis_name or mesh.axis_names[0]
-    compiled = functools.partial(_OnMesh, mesh=mesh, axis=axis)
-    return CompiledOnDevices(update, compiled, _explain_rows("shard_update", mesh.shape[axis]))
+    return _Shard(update, mesh, axis_name or mesh.axis_names[0], rule)
 
 
 def shard_map_update(
-    update: UpdateFn, mesh: Mesh, axis_name: str | None = None, *, strict: bool = True
-) -> CompiledUpdate[Any]:
+    update: StepFn[T, R],
+    mesh: Mesh,
+    axis_name: str | None = None,
+    *,
+    check_replicas: bool = True,
+) -> Runner[T, R]:
     """Run an update step on each device of a mesh, with the collectives written out.
 
     The step sees its own rows only. It averages gradients and metrics over the named axis, as
@@ -176,10 +201,10 @@ def shard_map_update(
     number.
 
     Args:
-      update: an update step from :func:`make_update`.
+      update: a step from :func:`make_update` or :func:`make_evaluate`.
       mesh: the devices.
       axis_name: the mesh axis along which the batch is cut; the first one by default.
-      strict: whether to check after the first call that the copies are still equal.
+      check_replicas: whether to check after the first call that the copies are still equal.
 
     Returns:
       ``run(train_state, batch) -> (train_state, metrics)``, as :func:`shard_update` returns it.
@@ -187,38 +212,29 @@ def shard_map_update(
     Raises:
       ArgumentError: ``mesh`` has explicit axes.
       MeshPlacementError: at the first call, if a leaf is not copied to every device.
+      SharedBufferError: at a call, if two leaves of the train state are one array.
       BatchDivisionError: at a call, if the devices do not divide the rows.
       ReplicaMismatchError: at the first call, if the copies have drifted apart.
       DonatedBufferError: at a call, if an earlier one has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np
-      >>> from jax.sharding import Mesh
-      >>> from haiku_state import shard_map_update, shard_train_state
+      >>> from haiku_state import data_mesh, shard_map_update
       >>> def step(total, batch, *, axis_name=None):
       ...     return total + jax.lax.pmean(batch["x"].mean(), axis_name), {}
-      >>> mesh = Mesh(np.array(jax.devices()[:1]), ("data",))
-      >>> total = shard_train_state(jnp.float32(1), mesh)
-      >>> total, metrics = shard_map_update(step, mesh)(total, {"x": jnp.arange(4.0)})
-      >>> print(total)
+      >>> run = shard_map_update(step, data_mesh(jax.devices()[:1]))
+      >>> total = run.place(jnp.float32(1))
+      >>> total, metrics = run(total, run.feed({"x": np.arange(4, dtype=np.float32)}))
+      >>> print(run.one(total))
       2.5
 
     References:
       JAX's documentation, `Manual parallelism with shard_map
       <https://docs.jax.dev/en/latest/201/shard-map.html>`__.
     """
-    axis = axis_name or mesh.axis_names[0]
-
-    local = functools.partial(update, axis_name=axis)
-    copies, rows = PartitionSpec(), PartitionSpec(axis)
-    mapped = shard_map(local, mesh, in_specs=(copies, rows), out_specs=(copies, copies))
-    on_each = functools.wraps(update)(mapped)
-    compiled = functools.partial(_OnMesh, mesh=mesh, axis=axis, copies_only=True)
-    explain = _explain_rows("shard_map_update", mesh.shape[axis])
-    if not strict:
-        return CompiledOnDevices(on_each, compiled, explain)
-    copy = functools.partial(jax.tree.map, jnp.copy)
-    return CheckedUpdate(on_each, compiled, explain, copy, axis)
+    run = _ShardMap(update, mesh, axis_name or mesh.axis_names[0])
+    run.check_replicas = check_replicas
+    return run
 
 
 def _expect_auto(mesh: Mesh) -> None:
@@ -226,57 +242,73 @@ def _expect_auto(mesh: Mesh) -> None:
         return
     made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}"
     auto = f"axis_types={mesh.devices.ndim} * (jax.sharding.AxisType.Auto,)"
-    raise ArgumentError(
-        argument="mesh",
-        value=mesh,
-        expected=_("a mesh of Auto axes"),
-        wrong=f"{made})",
-        right=f"{made}, {auto})",
-        why=_(
-            "along Auto axes the compiler decides where each result lies; along explicit axes the "
-            "loss function may have to say it"
-        ),
-        more="update/explicit_axes",
-    )
+    raise arguments.explicit_mesh(mesh, made, auto)
 
 
-class _OnMesh:
+class _Shard(Runner[T, R]):
     """``jit`` with the placement of the first train state, for all later ones too."""
 
+    many_devices = True
+    name = "shard_update"
+
     def __init__(
-        self, function: Callable[..., Any], mesh: Mesh, axis: str, *, copies_only: bool = False
+        self,
+        step: StepFn[T, R],
+        mesh: Mesh,
+        rows_axis: str,
+        rule: Rule | None = None,
+        axis_name: str | None = None,
     ) -> None:
         _expect_auto(mesh)
-        self._function, self._mesh = function, mesh
+        super().__init__(step, axis_name)
+        self._mesh, self._axis, self._rule = mesh, rows_axis, rule
         self._on_all = NamedSharding(mesh, PartitionSpec())
-        self._rows = NamedSharding(mesh, PartitionSpec(axis))
-        self._copies_only = copies_only
-        self._compiled: Any = None
 
-    def __call__(self, train_state: Any, batch: Any) -> Any:
-        return self._for(train_state)(train_state, batch)
+    def compile(self, traced: Callable[..., Any], train_state: T) -> Any:
+        leaves = leaves_by_path(train_state=train_state).items()
+        structure: Any = jax.tree.structure(train_state)
+        places = jax.tree.unflatten(structure, [self._place_of(*named) for named in leaves])
+        rows = NamedSharding(self._mesh, PartitionSpec(self._axis))
+        after = None if self.is_evaluation else places
+        return self.jit(traced, in_shardings=(places, rows), out_shardings=(after, self._on_all))
 
-    def lower(self, train_state: Any, batch: Any) -> Any:
-        return self._for(train_state).lower(train_state, batch)
+    def place(self, train_state: T) -> T:
+        return shard_train_state(train_state, self._mesh, self._rule)
 
-    def _for(self, train_state: Any) -> Any:
-        if self._compiled is None:
-            places = jax.tree_util.tree_map_with_path(self._place, train_state)
-            self._compiled = donating_jit(
-                self._function,
-                in_shardings=(places, self._rows),
-                out_shardings=(places, self._on_all),
-            )
-        return self._compiled
+    def feed(self, batch: Batch) -> Batch:
+        return _rows_of_all(batch, self._mesh, self._axis, "run.feed(batch)")
 
-    def _place(self, path: Any, leaf: Any) -> Any:
+    def one(self, train_state: T) -> T:
+        whole = jax.jit(lambda tree: tree, out_shardings=self._on_all)(train_state)
+        return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
+
+    def explain(self, train_state: T, batch: Batch) -> Any:
+        call = f"{self.name}(update, mesh)(train_state, batch)"
+        return division_error(batch, self._mesh.shape[self._axis], call)
+
+    def _place_of(self, path: str, leaf: Any) -> Any:
         place = leaf.sharding if is_committed(leaf) else self._on_all
         on_mesh = isinstance(place, NamedSharding) and place.mesh == self._mesh
-        if not on_mesh or (self._copies_only and not place.is_fully_replicated):
-            raise MeshPlacementError(
-                path=f"train_state{jax.tree_util.keystr(path)}",
-                shape=jnp.shape(leaf),
-                found=place,
-                mesh=dict(self._mesh.shape),
-            )
+        if not on_mesh or not self._fits(place):
+            raise arguments.misplaced(path, leaf, place, self._mesh)
         return place
+
+    def _fits(self, place: Any) -> bool:
+        return True
+
+
+class _ShardMap(_Shard[T, R]):
+    """The same around ``shard_map``, with whole copies on all devices."""
+
+    name = "shard_map_update"
+
+    def __init__(self, step: StepFn[T, R], mesh: Mesh, axis_name: str) -> None:
+        super().__init__(step, mesh, axis_name, axis_name=axis_name)
+
+    def compile(self, traced: Callable[..., Any], train_state: T) -> Any:
+        copies, rows = PartitionSpec(), PartitionSpec(self._axis)
+        mapped = shard_map(traced, self._mesh, in_specs=(copies, rows), out_specs=(copies, copies))
+        return super().compile(functools.wraps(traced)(mapped), train_state)
+
+    def _fits(self, place: Any) -> bool:
+        return bool(place.is_fully_replicated)

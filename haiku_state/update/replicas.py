@@ -8,11 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from haiku_state.errors import BatchDivisionError, ReplicaMismatchError
-from haiku_state.errors.base import as_lines
+from haiku_state.errors.arguments import replicas_differ
+from haiku_state.errors.describe import division_error, leading_axis_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.errors.language import deferred as _
-from haiku_state.update.compiled import explain_leading_axis
 
 Tree = TypeVar("Tree")
 ENTRY_PER_DEVICE = _("pmap gives entry i of the leading axis to device i")
@@ -72,13 +71,13 @@ def unreplicate(tree: Tree) -> Tree:
     References:
       The inverse of :func:`replicate`.
     """
-    explain = explain_leading_axis(
+    if error := leading_axis_error(
+        {"tree": tree},
         {"tree": "unreplicate(train_state)"},
         wrong="unreplicate(unreplicate(train_state))",
         why=ENTRY_PER_DEVICE,
         more="update/pmapped_update",
-    )
-    if error := explain(tree=tree):
+    ):
         raise error
 
     def first(leaf: Any) -> jax.Array:
@@ -125,24 +124,6 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
     return jax.tree.map(split, batch)
 
 
-def division_error(batch: Any, parts: int, wrong: str) -> BatchDivisionError | None:
-    """Make the error for a batch whose rows do not divide evenly among the devices.
-
-    Args:
-      batch: a PyTree with leaves of shape (rows, …).
-      parts: the number of devices.
-      wrong: the call that cuts the batch.
-
-    Returns:
-      The error; None if the rows divide.
-    """
-    for leaf in jax.tree.leaves(batch):
-        rows = np.shape(leaf)[0] if np.ndim(leaf) else 0
-        if np.ndim(leaf) == 0 or rows % parts:
-            return BatchDivisionError(rows=rows, parts=parts, wrong=wrong)
-    return None
-
-
 def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
     r"""Check that all replicas hold the same numbers.
 
@@ -167,18 +148,12 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
       <https://chex.readthedocs.io/en/latest/api.html>`__, the check of two trees.
     """
     drifted = {
-        jax.tree_util.keystr(path): spread
-        for path, leaf in jax.tree_util.tree_leaves_with_path(tree)
+        path: spread
+        for path, leaf in leaves_by_path(**{"": tree}).items()
         if not (spread := _spread(leaf)) <= atol
     }
     if drifted:
-        wrong = "BatchNorm(True, True, 0.9)"
-        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
-        if any(path.startswith((".params", ".opt_state")) for path in drifted):
-            wrong = "grads = jax.grad(loss_fn)(params)"
-            right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
-        paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
-        raise ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
+        raise replicas_differ(drifted, axis_name)
 
 
 def sync_state(state: Tree) -> Tree:
@@ -247,6 +222,8 @@ def _copies(leaf: Any) -> list["np.ndarray[Any, Any]"]:
 
 
 def _distance(values: "np.ndarray[Any, Any]") -> float:
+    if np.iscomplexobj(values):
+        return max(_distance(values.real), _distance(values.imag))
     values = values.astype(np.float64)
     if np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True):
         return 0.0  # also where all replicas hold the same NaN or infinity

@@ -1,16 +1,47 @@
 """Many update steps in one call, one after the other."""
 
 import functools
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
+import numpy as np
 
+from haiku_state.data import stack_batches
+from haiku_state.errors.describe import leading_axis_error
 from haiku_state.errors.language import deferred as _
-from haiku_state.typing import UpdateFn
-from haiku_state.update.compiled import CompiledUpdate, donating_jit, explain_leading_axis
+from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.runner import Runner
 
 
-def scan_update(update: UpdateFn) -> CompiledUpdate[Any]:
+class _Scan(Runner[T, R]):
+    def __init__(self, step: StepFn[T, R], count: int) -> None:
+        super().__init__(step)
+        self._count = count
+        scan: Any = _each if self.is_evaluation else jax.lax.scan
+        self._step = functools.partial(scan, step)
+
+    def feed(self, batch: Batch) -> Batch:
+        return {name: np.asarray(values)[None] for name, values in batch.items()}
+
+    def feed_all(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        return stack_batches(batches, self._count)
+
+    def explain(self, train_state: T, batch: Batch) -> Any:
+        return leading_axis_error(
+            {"batch": batch},
+            {"batch": "run(train_state, next(stack_batches(batches, 8)))"},
+            wrong="run(train_state, batch)",
+            why=_("entry i of the leading axis of all leaves is batch i"),
+            more="update/many_steps",
+        )
+
+
+def _each(evaluate: Any, train_state: Any, batches: Any) -> Any:
+    return jax.lax.map(functools.partial(evaluate, train_state), batches)
+
+
+def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
     r"""Compile many update steps into one call: one dispatch for a whole stack of batches.
 
     .. math:: x_{i+1}, m_i = f(x_i, b_i), \quad i = 0, \dots, k - 1
@@ -18,7 +49,9 @@ def scan_update(update: UpdateFn) -> CompiledUpdate[Any]:
     Here :math:`x` is the train state, :math:`b` a batch, and :math:`m` its metrics.
 
     Args:
-      update: an update step from :func:`make_update`.
+      update: a step from :func:`make_update` or :func:`make_evaluate`.
+      count: how many batches ``run.feed_all`` puts into one stack, at least 1. ``run.feed`` makes a
+        stack of one batch.
 
     Returns:
       ``run(train_state, batches) -> (train_state, metrics)``, the batches with leaves of shape
@@ -43,18 +76,4 @@ def scan_update(update: UpdateFn) -> CompiledUpdate[Any]:
       JAX's documentation, `jax.lax.scan
       <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__.
     """
-
-    @functools.wraps(update)
-    def steps(train_state: Any, batches: Any) -> Any:
-        return jax.lax.scan(update, train_state, batches)
-
-    return CompiledUpdate(
-        steps,
-        donating_jit,
-        explain_leading_axis(
-            {"batch": "run(train_state, next(stack_batches(batches, 8)))"},
-            wrong="run(train_state, batch)",
-            why=_("entry i of the leading axis of all leaves is batch i"),
-            more="update/many_steps",
-        ),
-    )
+    return _Scan(update, count)

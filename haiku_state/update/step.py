@@ -1,17 +1,15 @@
 """One pure update step."""
 
-import contextlib
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
-from haiku_state.errors import HaikuStateError, LossFunctionError
-from haiku_state.errors.describe import describe_tree, stacked_error
-from haiku_state.errors.diagnosis import named_errors
+from haiku_state.errors.describe import stacked_error
+from haiku_state.errors.diagnosis import expect_loss, loss_errors, opt_state_errors
 from haiku_state.pure.check import check_state, one_check
-from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn
+from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, is_float, wide_dtype
 from haiku_state.update.train_state import TrainState
 
 if TYPE_CHECKING:
@@ -25,7 +23,7 @@ def make_update(
     strict: bool = True,
     frozen: Predicate | None = None,
     weight: Callable[[Batch], jax.Array] | None = None,
-) -> UpdateFn:
+) -> UpdateFn[TrainState]:
     r"""Build the pure update step of a loss function and an optimizer.
 
     .. math:: (p, s, o, r, t) \mapsto (p + \Delta p,\; s',\; o',\; r',\; t + 1)
@@ -78,30 +76,45 @@ def make_update(
     """
     import optax
 
+    optimizer = optax.with_extra_args_support(optimizer)
+
     def update(
         train_state: TrainState, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[TrainState, Metrics]:
         params, state, opt_state, rng, step = train_state
-        _expect_one_replica(step)
+        if jnp.ndim(step):
+            raise stacked_error("train_state.step", jnp.shape(step), (), "run(train_state, batch)")
         rng, step_rng = jax.random.split(rng)
         if axis_name is not None:
             step_rng = jax.random.fold_in(step_rng, jax.lax.axis_index(axis_name))
 
-        loss_and_grads = jax.value_and_grad(loss_fn, has_aux=True)
-        with _named(loss_fn, params, state, step_rng, batch), one_check(strict):
-            result, grads = loss_and_grads(params, state, step_rng, batch)
-            loss, (new_state, metrics) = expect_loss(result)
+        def mean(tree: Any) -> Any:
+            return tree if axis_name is None else device_mean(tree, count, axis_name)
+
+        def value_fn(params: Any) -> jax.Array:
+            return mean(loss_fn(params, state, step_rng, batch)[0])
+
+        with loss_errors(params=params, state=state, batch=batch), one_check(strict):
+            count = None if weight is None else jnp.asarray(weight(batch))
+            grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
+            result, grads = grad_fn(params, state, step_rng, batch)
+            loss, new_state, metrics = expect_loss(result)
             if strict:
                 check_state(state, new_state, is_training=True, frozen=frozen)
+                # in the mappings that it came in, as a loop needs it
+                new_state = jax.tree.unflatten(
+                    jax.tree.structure(state), jax.tree.leaves(new_state)
+                )
 
-        metrics = {"loss": loss, **metrics}
-        if axis_name is not None:
-            grads, metrics = _mean((grads, metrics), weight and weight(batch), axis_name)
-        updates, opt_state = optimizer.update(grads, opt_state, params)
+        metrics = jax.tree.map(as_metric, {"loss": loss, **metrics})
+        loss, grads, metrics = mean((loss, grads, metrics))
+        extra = {"value": loss, "grad": grads, "value_fn": value_fn}  # for those that search a line
+        with opt_state_errors(optimizer, opt_state, params):
+            updates, opt_state = optimizer.update(grads, opt_state, params, **extra)
         params = optax.apply_updates(params, updates)
         return TrainState(params, new_state, opt_state, rng, step + 1), metrics
 
-    return cast(UpdateFn, update)
+    return update
 
 
 def example_mean(
@@ -132,76 +145,47 @@ def example_mean(
     References:
       :func:`batches` with ``remainder="pad"`` makes the mask.
     """
-    rows = jnp.ones(values.shape[:1], values.dtype) if mask is None else mask.astype(values.dtype)
-    rows = rows.reshape(rows.shape + (1,) * (values.ndim - 1))
+    values = jnp.asarray(values)
+    wide = as_metric(values)
+    rows = jnp.ones(values.shape[:1]) if mask is None else mask
+    rows = rows.astype(wide.dtype).reshape(rows.shape + (1,) * (values.ndim - 1))
     weights = jnp.broadcast_to(rows, values.shape)
     # `where`, so that a NaN in a padded row does not spoil the sum
-    total = jnp.sum(jnp.where(weights > 0, values * weights, jnp.zeros_like(values)))
+    total = jnp.sum(jnp.where(weights > 0, wide * weights, 0))
     count = jnp.sum(weights)
     if axis_name is not None:
         total, count = jax.lax.psum((total, count), axis_name)
-    return total / jnp.maximum(count, jnp.ones_like(count))
+    mean = total / jnp.where(count > 0, count, 1)
+    return mean.astype(values.dtype) if is_float(values) else mean
 
 
-def expect_loss(result: Any) -> Any:
-    """Return what a loss function returned, if it is ``(loss, (state, metrics))``.
+def as_metric(value: Any) -> jax.Array:
+    """Make an array of float32 at least, whose mean is the same on every runner."""
+    value = jnp.asarray(value)
+    return value.astype(wide_dtype(value) if is_float(value) else jnp.result_type(float))
+
+
+def device_mean(tree: Any, count: Any, axis_name: str) -> Any:
+    """Average over the devices, in float32 at least, each weighted by its number of examples.
 
     Args:
-      result: the loss, a float scalar; the state; the metrics, a dict without ``"loss"``.
+      tree: a PyTree of floating arrays, each of any shape.
+      count: the number of examples here, a scalar; None where all devices count the same.
+      axis_name: the device axis.
 
-    Raises:
-      LossFunctionError: it is anything else.
+    Returns:
+      The same PyTree, with the same dtypes; zeros where there is no example.
     """
-    wrong = "return loss, state"
-    match result:
-        case (loss, (_, dict() as metrics)) if _is_scalar(loss):
-            if "loss" not in metrics:
-                return result
-            wrong = 'return loss, (state, {"loss": loss})'
-    raise LossFunctionError(returned=describe_tree(result), wrong=wrong)
+    wide = jax.tree.map(lambda leaf: leaf.astype(wide_dtype(leaf)), tree)
+    if count is None:
+        means = jax.lax.pmean(wide, axis_name)
+    else:
+        total = jax.lax.psum(count, axis_name)
+        part = count / jnp.where(total > 0, total, 1)
 
+        def weighted(leaf: jax.Array) -> jax.Array:
+            # `where`, since the mean over no example may be NaN
+            return jnp.where(count > 0, leaf * part.astype(leaf.dtype), 0)
 
-@contextlib.contextmanager
-def _named(loss_fn: LossFn, params: Any, state: Any, rng: Any, batch: Any) -> Iterator[None]:
-    """Name what goes wrong in a loss function."""
-    with named_errors(params=params, state=state, batch=batch):
-        try:
-            yield
-        except HaikuStateError:
-            raise
-        except (TypeError, ValueError):
-            # JAX refused the result, or the loss function itself failed: a second call tells which
-            _expect_result_of(loss_fn, params, state, rng, batch)
-            raise
-
-
-def _expect_result_of(loss_fn: LossFn, *arguments: Any) -> None:
-    try:
-        result = loss_fn(*arguments)
-    except Exception:
-        return  # it fails by itself, and the caller raises that error
-    expect_loss(result)
-
-
-def _expect_one_replica(step: Any) -> None:
-    if jnp.ndim(step):
-        call = "jit_update(update)(train_state, batch)"
-        raise stacked_error("train_state.step", jnp.shape(step), (), call)
-
-
-def _mean(tree: Any, weight: Any, axis_name: str) -> Any:
-    """Average over the devices, each weighted by its number of examples."""
-    if weight is None:
-        return jax.lax.pmean(tree, axis_name)
-    total = jax.lax.psum(weight, axis_name)
-
-    def mean(leaf: jax.Array) -> jax.Array:
-        # `where`, since the mean over no example may be NaN
-        weighted = jnp.where(weight > 0, leaf * weight.astype(leaf.dtype), jnp.zeros_like(leaf))
-        return jax.lax.psum(weighted, axis_name) / total.astype(leaf.dtype)
-
-    return jax.tree.map(mean, tree)
-
-
-def _is_scalar(loss: Any) -> bool:
-    return jnp.shape(loss) == () and bool(jnp.issubdtype(jnp.result_type(loss), jnp.floating))
+        means = jax.lax.psum(jax.tree.map(weighted, wide), axis_name)
+    return jax.tree.map(lambda mean, leaf: mean.astype(leaf.dtype), means, tree)

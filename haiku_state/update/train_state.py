@@ -6,11 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import ArgumentError
-from haiku_state.errors.describe import describe, is_key
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import is_key
 from haiku_state.errors.diagnosis import init_error, named_errors
-from haiku_state.errors.language import deferred as _
-from haiku_state.pure.check import check_state
+from haiku_state.pure.check import check_made
 from haiku_state.typing import InitFn, Params, State
 
 if TYPE_CHECKING:
@@ -88,15 +87,7 @@ def init_train_state(
       <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
     """
     if not is_key(rng) or jax.random.key_data(rng).ndim != 1:
-        raise ArgumentError(
-            argument="rng",
-            value=describe(rng) if hasattr(rng, "dtype") else repr(rng),
-            expected=_("a single random key"),
-            wrong="init_train_state(init, optimizer, 42, inputs)",
-            right="init_train_state(init, optimizer, jax.random.key(42), inputs)",
-            why=_("the train state carries a key, which each step splits"),
-            more="haiku/randomness",
-        )
+        raise arguments.random_key(rng)
     leaves, structure = jax.tree.flatten((args, kwargs))
     arrays = [leaf if isinstance(leaf, jax.Array | np.ndarray) else None for leaf in leaves]
 
@@ -110,7 +101,7 @@ def init_train_state(
         if not isinstance(result, tuple) or len(result) != 2:
             raise init_error(init, result)
         params, state = result
-        check_state(state, state)
+        check_made(params, state)
         return TrainState(params, state, optimizer.init(params), rng, jnp.zeros((), jnp.int32))
 
     return initialized(rng, arrays)

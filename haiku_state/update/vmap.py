@@ -1,20 +1,62 @@
 """One step of many independent train states, side by side."""
 
-import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
+from haiku_state.errors.describe import leading_axis_error, with_dicts
 from haiku_state.errors.language import deferred as _
-from haiku_state.typing import UpdateFn
-from haiku_state.update.compiled import CompiledUpdate, donating_jit, explain_leading_axis
+from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.runner import Runner
 
 
-def vmap_update(update: UpdateFn, *, shared_batch: bool = True) -> CompiledUpdate[Any]:
+class _Vmap(Runner[T, R]):
+    def __init__(self, step: StepFn[T, R], members: int, shared_batch: bool) -> None:
+        super().__init__(step)
+        self._members, self._shared_batch = members, shared_batch
+        self._step = jax.vmap(step, in_axes=(0, None if shared_batch else 0))
+
+    def place(self, train_state: T) -> T:
+        def members(leaf: Any) -> jax.Array:
+            leaf = jnp.asarray(leaf)
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+                return jax.random.split(leaf, self._members)
+            return jnp.stack([leaf] * self._members)
+
+        return jax.tree.map(members, with_dicts(train_state))
+
+    def feed(self, batch: Batch) -> Batch:
+        if self._shared_batch:
+            return batch
+        return {name: jnp.stack([values] * self._members) for name, values in batch.items()}
+
+    def one(self, train_state: T) -> T:
+        return jax.tree.map(lambda leaf: leaf[0], train_state)
+
+    def explain(self, train_state: T, batch: Batch) -> Any:
+        stacked = "jax.vmap(lambda key: init_train_state(init, optimizer, key, x))(keys)"
+        advice = {"train_state": f"train_state = {stacked}"}
+        if not self._shared_batch:
+            advice["batch"] = "batch = jax.tree.map(lambda *rows: jnp.stack(rows), *batches)"
+        return leading_axis_error(
+            {"train_state": train_state, "batch": batch},
+            advice,
+            wrong="vmap_update(update)(train_state, batch)",
+            why=_("entry i of the leading axis of all leaves is member i"),
+            more="update/many_steps",
+        )
+
+
+def vmap_update(
+    update: StepFn[T, R], members: int = 2, *, shared_batch: bool = True
+) -> Runner[T, R]:
     """Compile one step of many independent train states: an ensemble, one member per seed.
 
     Args:
-      update: an update step from :func:`make_update`.
+      update: a step from :func:`make_update` or :func:`make_evaluate`.
+      members: how many copies ``run.place`` makes of one train state, each with a random key of its
+        own. A train state that has members already can have any number of them.
       shared_batch: whether all members see the same batch; False gives each its own.
 
     Returns:
@@ -40,18 +82,4 @@ def vmap_update(update: UpdateFn, *, shared_batch: bool = True) -> CompiledUpdat
       JAX's documentation, `Transformations: grad and vmap
       <https://docs.jax.dev/en/latest/101/transformations.html>`__.
     """
-    members = jax.vmap(update, in_axes=(0, None if shared_batch else 0))
-    stacked = "jax.vmap(lambda key: init_train_state(init, optimizer, key, x))(keys)"
-    advice = {"train_state": f"train_state = {stacked}"}
-    if not shared_batch:
-        advice["batch"] = "batch = jax.tree.map(lambda *rows: jnp.stack(rows), *batches)"
-    return CompiledUpdate(
-        functools.wraps(update)(members),
-        donating_jit,
-        explain_leading_axis(
-            advice,
-            wrong="vmap_update(update)(train_state, batch)",
-            why=_("entry i of the leading axis of all leaves is member i"),
-            more="update/many_steps",
-        ),
-    )
+    return _Vmap(update, members, shared_batch)

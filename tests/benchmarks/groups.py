@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from benchmarks.checkpoints import checkpoint_runs
 from benchmarks.problem import SIZES
 from benchmarks.processes import Worker, seconds_of_program, seconds_to_import, started
 from benchmarks.ratios import interleave, paired, summary
@@ -44,8 +45,13 @@ ONE_DEVICE = [
     "shard_map_update",
 ]
 MANY_DEVICES = ONE_DEVICE[3:]
+BY_HAND = {"scan_update": "plain_scan"} | {
+    f"{name}_update": f"plain_{name}" for name in ("pmap", "shard", "shard_map")
+}
+"""The same transformation of the step by hand; that of jit_update is ``plain``."""
 COLD = ["by_hand", "haiku_state"]
-IMPORTS = ["jax, haiku", "jax", "jax, haiku, optax", "haiku_state"]
+CHECKPOINTS = ["orbax save", "save_checkpoint", "orbax restore", "restore_checkpoint"]
+IMPORTS = ["jax, haiku", "jax", "jax, haiku, optax", "haiku_state.update"]
 
 
 def steps(options: Options) -> Iterator[Result]:
@@ -61,6 +67,30 @@ def ways(options: Options) -> Iterator[Result]:
     }
     for size in [size for size in options.sizes if size != "512x1024"]:
         yield compare("ways", size, table, options, memory=True)
+
+
+def by_hand(options: Options) -> Iterator[Result]:
+    """One training step by each runner, and by hand with the same transformation."""
+    for size in options.sizes:
+        for name, plain in BY_HAND.items():
+            many = {} if name == "scan_update" else {"devices": 2}
+            table = {who: {"contender": who, **many} for who in (plain, name)}
+            if all(_wanted(who, options) for who in table):
+                yield compare("by_hand", size, table, options)
+
+
+def checkpoints(options: Options) -> Iterator[Result]:
+    """To save and to restore 100 MB, by Orbax alone and by the package, in one process."""
+    runs = dict(checkpoint_runs())
+    for names in (CHECKPOINTS[:2], CHECKPOINTS[2:]):
+        kind = names[1].removesuffix("_checkpoint")
+        seconds = interleave(
+            {name: runs[name] for name in names},
+            options.rounds,
+            lambda kind=kind: options.done(kind),
+        )
+        entries = {name: entry(seconds[name], 1) for name in names}
+        yield result("checkpoints", kind, names[0], entries)
 
 
 def devices(options: Options) -> Iterator[Result]:
@@ -111,6 +141,8 @@ GROUPS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "steps": steps,
     "ways": ways,
     "devices": devices,
+    "by_hand": by_hand,
+    "checkpoints": checkpoints,
     "batch_norm": batch_norm,
     "import": imports,
     "cold": cold,

@@ -30,7 +30,13 @@ LIMITS = [
     Limit("steps", "nnx_cached", "jit_update", SMALL, at_least=2.0),
     Limit("steps", "equinox", "jit_update", SMALL, at_least=2.0),
     Limit("batch_norm", "hs.BatchNorm", "hk.BatchNorm", EVERY, at_most=1.05),
-    Limit("import", "haiku_state", "jax, haiku", ("",), at_most=1.10),
+    *(
+        Limit("by_hand", f"{name}_update", f"plain_{name}", EVERY, at_most=1.05)
+        for name in ("scan", "pmap", "shard", "shard_map")
+    ),
+    Limit("checkpoints", "save_checkpoint", "orbax save", ("save",), at_most=1.25),
+    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore",), at_most=1.25),
+    Limit("import", "haiku_state.update", "jax, haiku", ("",), at_most=1.10),
     Limit("cold", "haiku_state", "by_hand", ("",), at_most=1.15),
 ]
 

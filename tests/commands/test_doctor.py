@@ -420,21 +420,22 @@ def test_doctor_refuses_an_argument_with_one_line(unmatched, user):
 @pytest.mark.parametrize(
     "command",
     [
-        ["-c", "import haiku_state"],
-        ["-c", "import haiku_state", "doctor"],
+        ["-c", "import haiku_state; haiku_state.Counter"],
+        ["-c", "from haiku_state import Counter", "doctor"],
+        ["-c", "import haiku_state.update"],
         ["-m", "other", "doctor"],
         ["-m", "other", "doctor", "haiku_state"],
     ],
 )
 def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, command, user):
     folder, _ = unmatched
-    fake(folder, "other", "import haiku_state")
+    fake(folder, "other", "from haiku_state import Counter")
     ran = user.python(*command, env=environment(folder))
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr.endswith(
         "haiku_state.errors.versions.UnmatchedVersionsError: JAX, Haiku or Optax cannot be "
         "imported: AttributeError: no take_current_trace\n"
-        "  wrong: import haiku_state\n"
+        "  wrong: import haiku\n"
         "  right: python -m haiku_state doctor\n"
         "  why:   dm-haiku does not say which JAX it needs; the doctor shows what fails and what "
         "to install\n"

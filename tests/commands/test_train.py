@@ -7,9 +7,9 @@ import pytest
 from matplotlib.image import imread
 
 import haiku_state as hs
-from haiku_state.commands.train import TASKS, WAYS, train
+from haiku_state.commands.train import TASKS, UPDATES, train
+from haiku_state.commands.train.loop import ONE_DEVICE
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
-from haiku_state.commands.train.ways import ONE_DEVICE
 from haiku_state.errors import SavedMismatchError
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
@@ -34,7 +34,7 @@ def on_one_device(model):
     return train(model, "jit", 1, epochs=2, batch_size=64, seed=0)
 
 
-@pytest.mark.parametrize("update", [update for update in WAYS if update != "jit"])
+@pytest.mark.parametrize("update", [update for update in UPDATES if update != "jit"])
 @pytest.mark.parametrize("model", TASKS)
 def test_each_way_learns_what_one_device_learns(model, update):
     devices = 1 if update in ONE_DEVICE else 4
@@ -54,7 +54,7 @@ def stopping_after(count):
     return progress
 
 
-@pytest.mark.parametrize("update", WAYS)
+@pytest.mark.parametrize("update", UPDATES)
 @pytest.mark.parametrize("stop", [2, 9])
 def test_a_run_that_was_broken_off_goes_on_with_the_same_numbers(update, stop, tmp_path):
     devices = 1 if update in ONE_DEVICE else 4

@@ -8,12 +8,12 @@ import sys
 import pytest
 from user import free_port
 
-from haiku_state.commands.train import TASKS, WAYS, train
-from haiku_state.commands.train.ways import MANY_PROCESSES, ONE_DEVICE
+from haiku_state.commands.train import TASKS, UPDATES, train
+from haiku_state.commands.train.loop import ON_MESH, ONE_DEVICE
 from haiku_state.compat import connectable_cpu_devices
 
 OPTIONS = {
-    "update": list(WAYS),
+    "update": list(UPDATES),
     "devices": [1, 4],
     "model": list(TASKS),
     "processes": [1, 2],
@@ -36,7 +36,7 @@ runpy.run_module("haiku_state", run_name="__main__", alter_sys=True)
 def fits(run):
     """Whether the options go together; ``tests/bad_lines.py`` has those that do not."""
     one_device = run["devices"] == 1 or run["update"] not in ONE_DEVICE
-    return one_device and (run["processes"] == 1 or run["update"] in MANY_PROCESSES)
+    return one_device and (run["processes"] == 1 or run["update"] in ON_MESH)
 
 
 def pairs(run):

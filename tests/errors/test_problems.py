@@ -80,13 +80,13 @@ def test_22_statistics_that_drift_apart_on_the_devices(language, announced, monk
         for name in ("average", "hidden")
     ]
     on_four(axis="devices")
-    drifted, _ = on_four(axis=None, strict=False)
+    drifted, _ = on_four(axis=None, check_replicas=False)
     hs.assert_replicas_equal(hs.sync_state(drifted.state))
 
 
 def test_22_the_train_state_outlives_the_error():
     train_state = hs.replicate(start(model(), X, True), FOUR)
-    update = hs.pmap_update(hs.make_update(loss_of(model().apply), SGD), "devices", FOUR)
+    update = hs.pmap_update(hs.make_update(loss_of(model().apply), SGD), FOUR)
     with pytest.raises(errors.ReplicaMismatchError):
         update(train_state, hs.split_batch({"x": X}, 4))
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))

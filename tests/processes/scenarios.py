@@ -25,7 +25,7 @@ import orbax.checkpoint  # noqa: F401
 import sklearn.datasets
 import sklearn.model_selection  # noqa: F401
 
-from haiku_state.commands.main import main, take_over
+from haiku_state.commands.main import main
 
 LIMIT = 120  # seconds after which a process is killed, and its scenario has failed
 TIMEOUT = 20  # seconds that the processes are told to wait; a loaded machine starts slowly
@@ -505,5 +505,4 @@ if __name__ == "__main__":
         order = forked
     else:
         sys.exit(code)
-    take_over()  # as the package does when it is the command
     sys.exit(main(order.args[0]))

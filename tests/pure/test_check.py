@@ -97,7 +97,7 @@ BROKEN = {
         jax.tree.map(lambda leaf: jnp.stack([leaf] * 4), STATE),
         errors.DeviceStackedError,
         "state['batch_norm/~/mean_ema']['counter'] has shape (4,) instead of (): "
-        "it has a leading device axis.",
+        "it has a leading axis.",
     ),
     "no state at all": (None, errors.StateStructureError, None),
 }

@@ -206,7 +206,7 @@ def test_four_devices_take_the_step_of_one():
         return hs.make_update(accumulate(squared_error(pair), 4, statistics="each"), SGD)
 
     expected, expected_metrics = hs.jit_update(update(alone))(start(alone, batch), batch)
-    run = hs.pmap_update(update(replicated), "devices", four)
+    run = hs.pmap_update(update(replicated), four)
     train_state, metrics = run(
         hs.replicate(start(replicated, batch), four), hs.split_batch(batch, 4)
     )

@@ -170,7 +170,7 @@ def test_a_train_state_without_an_average_is_named():
 def test_a_decay_out_of_range_is_named(decay):
     with pytest.raises(ArgumentError) as caught:
         average_params(optax.sgd(0.1), decay)
-    assert caught.value.what == f"decay is {decay}, but it must be in [0, 1)."
+    assert caught.value.what == f"decay_rate is {decay}, but it must be in [0, 1)."
 
 
 def test_an_update_without_the_params_is_named():

@@ -448,7 +448,7 @@ def test_all_pieces_together_take_the_same_steps_on_one_device_and_on_four():
     assert losses[-1] < losses[0]
 
     model, optimizer, update = together("devices")
-    mapped = hs.pmap_update(update, "devices", four)
+    mapped = hs.pmap_update(update, four)
     replicas = hs.replicate(start(model, optimizer), four)
     for _ in range(steps):
         replicas, metrics = mapped(replicas, hs.split_batch(batch, 4))

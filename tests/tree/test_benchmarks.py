@@ -132,10 +132,11 @@ def test_a_limit_has_the_room_of_a_quartile_and_says_by_how_much_it_fails(
 
 def test_the_limits_are_about_what_is_measured():
     for limit in limits.LIMITS:
-        names = {"import": groups.IMPORTS, "cold": groups.COLD}.get(limit.group, CONTENDERS)
+        others = {"import": groups.IMPORTS, "cold": groups.COLD, "checkpoints": groups.CHECKPOINTS}
+        names = others.get(limit.group, CONTENDERS)
         assert limit.group in groups.GROUPS
         assert {limit.contender, limit.against} <= set(names)
-        assert set(limit.sizes) <= {*problem.SIZES, ""}
+        assert set(limit.sizes) <= {*problem.SIZES, "", "save", "restore"}
 
 
 @pytest.mark.slow

@@ -11,14 +11,19 @@ import haiku_state as hs
 PACKAGE = Path(hs.__file__).parent
 SOURCES = {
     path.relative_to(PACKAGE).as_posix(): path.read_text(encoding="utf-8")
-    for path in sorted(PACKAGE.rglob("*.py"))
+    for path in sorted([*PACKAGE.rglob("*.py"), PACKAGE / "__init__.pyi"])
 }
 
 # each room may import itself and those before it; what has no number is below all of them
-ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes", "explain")
-BELOW = {"typing", "compat", "errors"}
+ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes", "inside")
+BELOW = {"typing", "compat", "data", "errors", "exchange"}
+MAY_BELOW = {
+    "compat": {"errors"},
+    "errors": {"errors", "compat"},
+    "exchange": {"errors", "compat"},
+    "data": {"errors", "typing"},
+}
 BESIDE = {
-    "data": BELOW,
     "exercises": {*BELOW, "exercises"},
     "commands": {*BELOW, "exercises", "commands"},
 }
@@ -55,7 +60,7 @@ def exports(path):
     return {name for _, name in imports(ast.parse(SOURCES[path])) if name and name[0] != "_"}
 
 
-PUBLIC = exports("__init__.py")
+PUBLIC = exports("__init__.pyi")
 OFFERED = {room: exports(f"{room}/__init__.py") for room in (*ROOMS, "errors")}
 OFFERED["data"] = {"Dataset"}
 
@@ -103,13 +108,21 @@ def other_rooms(name, tree):
     if room in ROOMS:
         allowed = {*BELOW, *ROOMS[: ROOMS.index(room) + 1]}
     elif room in BELOW:
-        allowed = {"errors", "compat"} if room == "errors" else set()
+        allowed = MAY_BELOW.get(room, set())
     else:
         allowed = BESIDE[room]
     for module, taken in imports(tree):
         if module == "haiku_state" and room not in USERS and taken not in allowed:
             yield f"{taken} of the whole package"
         elif module.startswith("haiku_state.") and module.split(".")[1] not in allowed:
+            yield module
+
+
+def early_private_imports(tree):
+    """Private modules of JAX that are imported with the file, and not where they are needed."""
+    early = [node for node in tree.body if not isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    for module, _ in imports(ast.Module(early, [])):
+        if module.startswith("jax._src"):
             yield module
 
 
@@ -143,7 +156,7 @@ def violations(name, source):
     """What the file does against the rules."""
     tree = ast.parse(source)
     modules = {module.split(".")[0] for module, _ in imports(tree)}
-    if name not in ("__init__.py", "__main__.py"):
+    if name not in ("__init__.py", "__init__.pyi", "__main__.py"):
         yield from (f"imports {other}" for other in other_rooms(name, tree))
     if name.startswith("modules/"):
         known = {*MODULES_MAY, "haiku_state", *sys.stdlib_module_names} - {"time", "random"}
@@ -161,6 +174,7 @@ def violations(name, source):
         yield from (f"names {device}" for device in sorted(named))
     if name != "compat.py":
         yield from version_reads(tree)
+    yield from (f"imports {module} too early" for module in early_private_imports(tree))
 
 
 @pytest.mark.parametrize("name", SOURCES)
@@ -171,6 +185,7 @@ def test_the_rules_hold(name):
 PLANTED = [
     ("typing.py", "from haiku_state.errors import HaikuStateError", "imports haiku_state.errors"),
     ("compat.py", "from haiku_state import typing", "imports typing of the whole package"),
+    ("compat.py", "from jax._src import core", "imports jax._src too early"),
     ("errors/state.py", "import haiku_state.typing", "imports haiku_state.typing"),
     ("modules/counter.py", "import optax", "a module imports optax"),
     ("modules/counter.py", "import time", "a module imports time"),

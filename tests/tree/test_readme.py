@@ -13,7 +13,7 @@ from user import free_port
 
 import haiku_state as hs
 from haiku_state.commands.main import main
-from haiku_state.commands.train import WAYS
+from haiku_state.commands.train import UPDATES
 
 ROOT = Path(__file__).parents[2]
 ENGLISH = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -61,7 +61,7 @@ def test_the_example(user):
 @pytest.mark.parametrize(("text", "language"), [(ENGLISH, "en"), (CHINESE, "zh")])
 def test_the_error_is_printed_as_shown(text, language, user):
     _, example, _ = blocks(text, "python")
-    (shown,) = blocks(text, "text")
+    *_, shown = blocks(text, "text")
     assert run(user, "-c", example, language=language) == shown
 
 
@@ -69,7 +69,7 @@ def test_the_error_is_printed_as_shown(text, language, user):
 def test_the_impure_function_is_explained(text, user):
     *_, example = blocks(text, "python")
     (user.folder / "example.py").write_text(example, encoding="utf-8")
-    assert "leak: losses[...]  example.py:8" in run(user, "example.py")
+    assert "leak: losses[...]  example.py:9" in run(user, "example.py")
 
 
 TRAIN = [shlex.split(line)[1:] for line in lines("console") if "haiku_state train" in line]
@@ -102,7 +102,7 @@ def test_the_options_of_the_text_are_those_of_the_command(capsys):
         assert len(set(options)) > 12
         assert [option for option in options if option not in known] == []
         table = re.findall(r"^\| `(\w+)` \| `(\w+)\(", section, re.MULTILINE)
-        assert [way for way, _ in table] == list(WAYS)
+        assert [way for way, _ in table] == list(UPDATES)
         assert all(hasattr(hs, name) for _, name in table)
 
 

@@ -114,8 +114,8 @@ def test_each_leaf_that_drifted_is_named_with_how_far():
         "the replicas differ:\n"
         "    ['bn']['mean'] by 2.5\n"
         "    ['count'] by 2\n"
-        "  wrong: BatchNorm(True, True, 0.9)\n"
-        '  right: BatchNorm(True, True, 0.9, cross_replica_axis="devices")\n'
+        '  wrong: hk.set_state("mean", mean)\n'
+        '  right: hk.set_state("mean", jax.lax.pmean(mean, "devices"))\n'
         "  why:   each device saw other rows, and nothing averaged what it computed from them\n"
         "  more:  en/update/pmapped_update.html"
     )
@@ -133,7 +133,7 @@ def test_where_params_drift_the_gradients_are_to_be_averaged(four):
     fresh = hs.TrainState({"w": jnp.float32(0)}, {}, (), jax.random.key(0), jnp.int32(0))
     batch = hs.split_batch({"x": jnp.array([1.0, 2.0])}, 2)
     with pytest.raises(ReplicaMismatchError) as caught:
-        hs.pmap_update(update, "i", four[:2])(hs.replicate(fresh, four[:2], "i"), batch)
+        hs.pmap_update(update, four[:2], "i")(hs.replicate(fresh, four[:2], "i"), batch)
     assert str(caught.value).splitlines()[:4] == [
         "the replicas differ:",
         "    .params['w'] by 1",
@@ -255,7 +255,7 @@ def test_use_devices_in_a_fresh_process(user):
     assert ran.stdout == (
         f"4 {flags} --xla_force_host_platform_device_count=4 True\n"
         "1.0\n"
-        "9 devices were requested, but JAX has already started with 4.\n"
+        "9 devices were requested, but JAX has started with 4.\n"
         "  wrong: jax.devices(); use_devices(9)\n"
         "  right: use_devices(9); jax.devices()\n"
         "  why:   the number of CPU devices is fixed when JAX starts them: ask before the first "

@@ -11,10 +11,9 @@ from pathlib import Path
 import haiku_state as hs
 from haiku_state.commands.main import explain
 from haiku_state.commands.parser import OneLineParser
-from haiku_state.commands.train.loop import train
+from haiku_state.commands.train.loop import ON_MESH, ONE_DEVICE, UPDATES, train
 from haiku_state.commands.train.models import TASKS
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
-from haiku_state.commands.train.ways import MANY_PROCESSES, ONE_DEVICE, WAYS
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 
@@ -36,7 +35,7 @@ def add_arguments(parser: OneLineParser) -> None:
     # fmt: off
     add("--model", choices=sorted(TASKS), default="classifier",
         text=_("classifier: digits; regression: diabetes"))
-    add("--update", choices=list(WAYS), default="jit", text=_("how the update step runs"))
+    add("--update", choices=UPDATES, default="jit", text=_("how the update step runs"))
     add("--devices", type=positive, default=1, metavar="N",
         text=_("devices per process; CPU devices are simulated if the machine has fewer"))
     add("--epochs", type=positive, default=30, metavar="E", text=_("number of epochs to train"))
@@ -120,8 +119,8 @@ def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
     numbered = options.num_processes is not None or options.process_id is not None
     if numbered and options.coordinator in (None, "auto"):
         parser.error("--num-processes and --process-id need --coordinator HOST:PORT")
-    if options.coordinator is not None and update not in MANY_PROCESSES:
-        known = " or ".join(MANY_PROCESSES)
+    if options.coordinator is not None and update not in ON_MESH:
+        known = " or ".join(ON_MESH)
         parser.error(f"--update {update} runs in one process; with many, use {known}")
     if options.checkpoint_every and not options.checkpoint_dir:
         parser.error("--checkpoint-every needs --checkpoint-dir DIR")

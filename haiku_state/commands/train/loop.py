@@ -1,5 +1,6 @@
 """Trains from the first batch to the last, or from where an earlier run has ended."""
 
+import functools
 import itertools
 import time
 from collections.abc import Callable
@@ -7,14 +8,36 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 import haiku_state as hs
 from haiku_state.commands.train.models import TASKS
 from haiku_state.commands.train.report import Epoch
-from haiku_state.commands.train.ways import AXIS, NAMED_AXIS, WAYS
 from haiku_state.errors import SavedMismatchError, as_lines
 from haiku_state.typing import Batch, Metrics
+
+ONE_DEVICE: dict[str, Callable[..., hs.Runner[Any, Any]]] = {
+    "jit": hs.jit_update,
+    "scan": hs.scan_update,
+}
+ON_MESH: dict[str, Callable[..., hs.Runner[Any, Any]]] = {
+    "shard": hs.shard_update,
+    "shard_map": hs.shard_map_update,
+}
+UPDATES = (*ONE_DEVICE, "pmap", *ON_MESH)
+"""What ``--update`` takes; those on a mesh run in many processes too."""
+
+
+def runner_of(update: str, devices: int) -> Callable[[Any], hs.Runner[Any, Any]]:
+    """Return the function that makes the runner of a step, on so many devices of each process."""
+    if update in ONE_DEVICE:
+        return ONE_DEVICE[update]
+    used = hs.use_devices(devices)
+    if update == "pmap":
+        return functools.partial(hs.pmap_update, devices=used)
+    mesh = hs.data_mesh(used if hs.processes.process_part()[1] == 1 else None)
+    return functools.partial(ON_MESH[update], mesh=mesh)
 
 
 def train(
@@ -35,9 +58,8 @@ def train(
 
     Args:
       model: a key of ``TASKS``.
-      update: a key of ``WAYS``.
-      devices: the number of devices, for the ways that use more than one; with many processes,
-        of each process.
+      update: one of ``UPDATES``.
+      devices: the number of devices; with many processes, of each process.
       epochs: how often to go through the training data.
       batch_size: rows per update, over all devices; the last partial batch is left out.
       seed: seed of the data split, the params and the row order.
@@ -59,17 +81,21 @@ def train(
       >>> rows[1].train_loss < rows[0].train_loss
       True
     """
-    task, way = TASKS[model], WAYS[update](devices)
+    task = TASKS[model]
     data = task.load(seed)
-    pair = task.model(cross_replica_axis=AXIS if update in NAMED_AXIS else None)
 
     def loss_fn(params: Any, state: Any, rng: jax.Array, batch: Batch) -> Any:
         outputs, state = pair.apply(params, state, rng, batch["inputs"], True)
-        return task.loss(outputs, batch["targets"]), (state, {})
+        return jnp.mean(task.metrics(outputs, batch["targets"])["loss"]), (state, {})
 
-    def evaluate(params: Any, state: Any, batch: Batch) -> Any:
+    def metrics_fn(params: Any, state: Any, batch: Batch) -> Any:
         outputs, _ = pair.apply(params, state, None, batch["inputs"], False)
-        return task.loss(outputs, batch["targets"]), task.score(outputs, batch["targets"])
+        return task.metrics(outputs, batch["targets"])
+
+    make_runner = runner_of(update, devices)
+    run = make_runner(hs.make_update(loss_fn, task.optimizer))
+    evaluate = make_runner(hs.make_evaluate(metrics_fn))
+    pair = task.model(cross_replica_axis=run.axis_name)  # the runner says what to average over
 
     first = next(hs.batches(data.train, batch_size))
     train_state = hs.init_train_state(
@@ -95,22 +121,16 @@ def train(
             for row in rows:
                 report(row)
 
-    run = way.compile(hs.make_update(loss_fn, task.optimizer))
-    placed = way.place(train_state)
+    placed = run.place(train_state)
+    part = hs.processes.process_part()
     steps_per_epoch = len(data.train["targets"]) // batch_size
     step = len(losses)
     updates = itertools.count()
     is_over = False
     for epoch in range(len(rows) + 1, epochs + 1):
         start = time.perf_counter()
-        batches = hs.batches(
-            data.train,
-            batch_size,
-            seed=[seed, epoch],
-            skip=step,
-            part=hs.processes.process_part(),
-        )
-        for batch in way.feed(batches):
+        batches = hs.batches(data.train, batch_size, seed=[seed, epoch], skip=step, part=part)
+        for batch in run.feed_all(batches):
             placed, metrics = run(placed, batch)
             progress(metrics)
             losses.append(metrics["loss"])  # not read yet, since that would wait for the update
@@ -120,17 +140,17 @@ def train(
             is_due = checkpoint_every and step % checkpoint_every < new
             is_over = stops(next(updates))
             if step < steps_per_epoch and (is_due or is_over):
-                save(way.one(placed))
+                save(run.one(placed))
                 if is_over:
                     return rows
-        trained = way.one(placed)
-        test_loss, score = map(float, evaluate(trained.params, trained.state, data.test))
+        padded = hs.batches(data.test, batch_size, remainder="pad", part=part)
+        means = hs.mean_metrics(evaluate(placed, batch) for batch in evaluate.feed_all(padded))
         seconds = time.perf_counter() - start
         train_loss = float(np.mean(_numbers(losses)))
-        rows.append(Epoch(epoch, train_loss, test_loss, score, seconds))
+        rows.append(Epoch(epoch, train_loss, means["loss"], task.score(means, data), seconds))
         report(rows[-1])
         losses, step = [], 0
-        save(trained)
+        save(run.one(placed))
         if is_over:
             return rows
     return rows

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 
 import haiku_state as hs
@@ -20,37 +21,38 @@ class Task(NamedTuple):
     model: Callable[..., Any]
     """Makes the pure pair, given the name of the device axis as ``cross_replica_axis``."""
 
-    loss: Callable[[jax.Array, jax.Array], jax.Array]
-    """Computes the mean loss from outputs and targets."""
+    metrics: Callable[[jax.Array, jax.Array], dict[str, jax.Array]]
+    """Computes ``"loss"`` and other numbers for each example, from outputs and targets."""
 
     optimizer: optax.GradientTransformation
-    score: Callable[[jax.Array, jax.Array], jax.Array]
-    """Computes the score on the test data from outputs and targets; more is better."""
+    score: Callable[[dict[str, float], hs.data.Dataset], float]
+    """Computes the score from the means of the metrics on the test data; more is better."""
 
     score_name: str
 
 
-def _cross_entropy(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(logits, labels))
+def _classified(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+    return {"loss": losses, "accuracy": jnp.argmax(logits, axis=-1) == labels}
 
 
-def _accuracy(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    return jnp.mean((jnp.argmax(logits, axis=-1) == labels).astype(jnp.float32))
+def _accuracy(means: dict[str, float], data: hs.data.Dataset) -> float:
+    return means["accuracy"]
 
 
-def _squared_error(prediction: jax.Array, targets: jax.Array) -> jax.Array:
-    return jnp.mean(jnp.square(prediction - targets))
+def _squared_error(prediction: jax.Array, targets: jax.Array) -> dict[str, jax.Array]:
+    return {"loss": jnp.square(prediction - targets)}
 
 
-def _r2(prediction: jax.Array, targets: jax.Array) -> jax.Array:
-    return 1 - _squared_error(prediction, targets) / jnp.var(targets)
+def _r2(means: dict[str, float], data: hs.data.Dataset) -> float:
+    return 1 - means["loss"] / float(np.var(data.test["targets"]))
 
 
 TASKS = {
     "classifier": Task(
         load=hs.load_digits,
         model=functools.partial(hs.pure_pair, hs.Classifier, [256, 128], 10),
-        loss=_cross_entropy,
+        metrics=_classified,
         optimizer=optax.adam(2e-3),
         score=_accuracy,
         score_name="accuracy",
@@ -58,7 +60,7 @@ TASKS = {
     "regression": Task(
         load=hs.load_diabetes,
         model=functools.partial(hs.pure_pair, hs.LinearRegression, True),
-        loss=_squared_error,
+        metrics=_squared_error,
         optimizer=optax.sgd(0.03),
         score=_r2,
         score_name="r2",

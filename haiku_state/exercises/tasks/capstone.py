@@ -254,7 +254,7 @@ def _scanned(answer, vectors, seed, step, batches):
 
 
 def _layout(answer, vectors, seed, step, batches):
-    mesh = hs.data_mesh(jax.devices()[:4])
+    mesh = hs.data_mesh(jax.devices()[:4], "data")
     begin = _begin(vectors, seed, step)
     train_state, batch = answer.place(mesh, begin, _first(batches))
     facts = {
@@ -287,7 +287,7 @@ def _there_and_back(answer, vectors, seed, step, batches):
 
 
 def _on_the_mesh(answer, train_state, batches, numbers):
-    mesh, run = hs.data_mesh(jax.devices()[:4]), jax.jit(answer.update)
+    mesh, run = hs.data_mesh(jax.devices()[:4], "data"), jax.jit(answer.update)
     for number in numbers:
         batch = {name: jnp.asarray(leaf[number]) for name, leaf in batches.items()}
         train_state, _metrics = run(*answer.place(mesh, train_state, batch))

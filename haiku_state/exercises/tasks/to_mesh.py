@@ -126,7 +126,7 @@ def _draw(rng):
 
 
 def _placed(answer, params, state, seed, batch):
-    mesh = hs.data_mesh(jax.devices()[:4])
+    mesh = hs.data_mesh(jax.devices()[:4], "data")
     return answer.place(mesh, params, state, batch)
 
 

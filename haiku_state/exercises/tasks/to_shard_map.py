@@ -108,13 +108,13 @@ def _after(params, state, batch, rows=8, state_rows=8, factor=1):
 
 
 def _play(answer, params, state, batch):
-    mesh = hs.data_mesh(jax.devices()[:4])
+    mesh = hs.data_mesh(jax.devices()[:4], "data")
     params, state = jax.jit(answer.make_step(mesh))(params, state, batch)
     return {"params": params, "state": state}
 
 
 def _twice(answer, params, state, batch):
-    mesh = hs.data_mesh(jax.devices()[:4])
+    mesh = hs.data_mesh(jax.devices()[:4], "data")
     step = jax.jit(answer.make_step(mesh))
     for _number in range(2):
         params, state = step(params, state, batch)

@@ -9,6 +9,10 @@ from benchmarks.problem import Contender, NotInstalledError, Size
 CONTENDERS = {
     "plain": ("plain", "setup"),
     "plain_lean": ("plain", "setup_lean"),
+    "plain_scan": ("plain", "setup_scan"),
+    "plain_pmap": ("plain", "setup_pmap"),
+    "plain_shard": ("plain", "setup_mesh"),
+    "plain_shard_map": ("plain", "setup_shard_map"),
     "jit_update": ("haiku_state_updates", "jit"),
     "scan_update": ("haiku_state_updates", "scan"),
     "pmap_update": ("haiku_state_updates", "pmap"),

@@ -6,11 +6,9 @@ from typing import Any
 import haiku as hk
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from benchmarks import problem
 from benchmarks.problem import Contender, Size
-from jax.sharding import NamedSharding, PartitionSpec
 
 import haiku_state as hs
 
@@ -38,10 +36,8 @@ def haiku_classifier(size: Size, axis_name: str | None) -> Callable[..., Any]:
     return forward
 
 
-def parts(
-    size: Size, axis_name: str | None = None, model: Callable[..., Any] = classifier
-) -> tuple[Any, Callable[[], Any]]:
-    """Give the update step, and a function that makes its first train state."""
+def parts(size: Size, axis_name: str | None, model: Callable[..., Any]) -> tuple[Any, Any]:
+    """Give the update step, and its first train state."""
     pair = hk.transform_with_state(model(size, axis_name))
     optimizer = optax.adam(
         problem.LEARNING_RATE, b1=problem.BETA_1, b2=problem.BETA_2, eps=problem.ADAM_EPS
@@ -59,69 +55,45 @@ def parts(
     for module, w in zip(linear, problem.weights(size), strict=True):
         params[module]["w"] = jnp.asarray(w)
     initial = initial._replace(params=params)
-    return hs.make_update(loss_fn, optimizer), lambda: jax.tree.map(jnp.copy, initial)
+    return hs.make_update(loss_fn, optimizer), initial
 
 
 def contender(
-    run: Any, fresh: Callable[[], Any], batches: list[Any], steps_per_call: int = 1
-) -> Contender:
-    def memory() -> dict[str, int]:
-        analysis = run.lower(fresh(), batches[0]).compile().memory_analysis()
-        kinds = ("argument", "output", "alias", "temp")
-        return {kind: getattr(analysis, f"{kind}_size_in_bytes") for kind in kinds}
+    make_runner: Callable[..., Any],
+    axis_name: str | None = None,
+    model: Callable[..., Any] = classifier,
+    scanned: bool = False,
+) -> Callable[..., Contender]:
+    """Make the contender of a runner, given a step and the devices to run on."""
 
-    return Contender(fresh, run, batches, jax.block_until_ready, steps_per_call, memory)
-
-
-def jit(size: Size, devices: int = 1) -> Contender:
-    update, fresh = parts(size)
-    return contender(hs.jit_update(update), fresh, jax.device_put(problem.batches(size)))
-
-
-def haiku_batch_norm(size: Size) -> Contender:
-    update, fresh = parts(size, model=haiku_classifier)
-    return contender(hs.jit_update(update), fresh, jax.device_put(problem.batches(size)))
-
-
-def scan(size: Size, devices: int = 1) -> Contender:
-    update, fresh = parts(size)
-    stack = jax.device_put(problem.stacked_batches(size))
-    return contender(hs.scan_update(update), fresh, [stack], size.scan_steps)
-
-
-def vmap(size: Size, devices: int = 1) -> Contender:
-    update, fresh = parts(size)
-
-    def members() -> Any:
-        one = fresh()
-        many = jax.tree.map(lambda leaf: jnp.stack([leaf] * MEMBERS), one._replace(rng=one.step))
-        return many._replace(rng=jax.random.split(one.rng, MEMBERS))
-
-    return contender(hs.vmap_update(update), members, jax.device_put(problem.batches(size)))
-
-
-def pmap(size: Size, devices: int = 1) -> Contender:
-    used = hs.use_devices(devices)
-    update, fresh = parts(size, AXIS)
-    place = jax.pmap(lambda batch: batch, devices=used)
-    batches = [place(hs.split_batch(batch, devices)) for batch in problem.batches(size)]
-    run = hs.pmap_update(update, AXIS, used)
-    return contender(run, lambda: hs.replicate(fresh(), used, AXIS), batches)
-
-
-def on_mesh(way: Callable[..., Any], axis_name: str | None) -> Callable[..., Contender]:
     def setup(size: Size, devices: int = 1) -> Contender:
-        mesh = jax.sharding.Mesh(np.array(hs.use_devices(devices)), (AXIS,))
-        update, fresh = parts(size, axis_name)
-        rows = NamedSharding(mesh, PartitionSpec(AXIS))
-        return contender(
-            way(update, mesh),
-            lambda: hs.shard_train_state(fresh(), mesh),
-            jax.device_put(problem.batches(size), rows),
-        )
+        used = hs.use_devices(devices)
+        update, initial = parts(size, axis_name, model)
+        run = make_runner(update, used)
+        rounds, steps_per_call = problem.batches(size), 1
+        if scanned:
+            run, steps_per_call = hs.scan_update(update, size.scan_steps), size.scan_steps
+            rounds = rounds * (steps_per_call // problem.NUM_BATCHES)
+        # where the runner wants them; what is not committed yet goes to the default device
+        batches = [jax.tree.map(jnp.asarray, batch) for batch in run.feed_all(rounds)]
+
+        def fresh() -> Any:
+            return run.place(initial)
+
+        def memory() -> dict[str, int]:
+            analysis = run.lower(fresh(), batches[0]).compile().memory_analysis()
+            kinds = ("argument", "output", "alias", "temp")
+            return {kind: getattr(analysis, f"{kind}_size_in_bytes") for kind in kinds}
+
+        return Contender(fresh, run, batches, jax.block_until_ready, steps_per_call, memory)
 
     return setup
 
 
-shard = on_mesh(lambda update, mesh: hs.shard_update(update, mesh), None)
-shard_map = on_mesh(lambda update, mesh: hs.shard_map_update(update, mesh, AXIS), AXIS)
+jit = contender(lambda update, used: hs.jit_update(update))
+haiku_batch_norm = contender(lambda update, used: hs.jit_update(update), model=haiku_classifier)
+scan = contender(lambda update, used: hs.scan_update(update), scanned=True)
+vmap = contender(lambda update, used: hs.vmap_update(update, MEMBERS))
+pmap = contender(hs.pmap_update, AXIS)
+shard = contender(lambda update, used: hs.shard_update(update, hs.data_mesh(used)))
+shard_map = contender(lambda update, used: hs.shard_map_update(update, hs.data_mesh(used)), AXIS)

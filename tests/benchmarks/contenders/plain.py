@@ -11,6 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from benchmarks import problem
 from benchmarks.problem import Contender, Size
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 HIDDEN = [f"hidden_{i}" for i in range(problem.HIDDEN_LAYERS)]
 
@@ -26,24 +28,28 @@ def lean_average(past, value):
     return problem.DECAY_RATE * past + (1 - problem.DECAY_RATE) * value
 
 
-def batch_norm(params, state, x, average):
-    mean = jnp.mean(x, axis=0)
-    var = jnp.mean(jnp.square(x - mean), axis=0)
+def over_devices(tree, axis_name):
+    return tree if axis_name is None else jax.lax.pmean(tree, axis_name)
+
+
+def batch_norm(params, state, x, average, axis_name):
+    mean = over_devices(jnp.mean(x, axis=0), axis_name)
+    var = over_devices(jnp.mean(jnp.square(x - mean), axis=0), axis_name)
     outputs = (x - mean) * (jax.lax.rsqrt(var + problem.EPS) * params["scale"]) + params["offset"]
     return outputs, {"mean": average(state["mean"], mean), "var": average(state["var"], var)}
 
 
-def forward(params, state, x, average):
+def forward(params, state, x, average, axis_name):
     new_state = {}
     for name in HIDDEN:
         x = x @ params[name]["w"]
-        x, new_state[name] = batch_norm(params[name], state[name], x, average)
+        x, new_state[name] = batch_norm(params[name], state[name], x, average, axis_name)
         x = jax.nn.relu(x)
     return x @ params["output"]["w"] + params["output"]["b"], new_state
 
 
-def loss_fn(params, state, batch, average):
-    logits, state = forward(params, state, batch["inputs"], average)
+def loss_fn(params, state, batch, average, axis_name):
+    logits, state = forward(params, state, batch["inputs"], average, axis_name)
     right = jnp.take_along_axis(logits, batch["targets"][:, None], axis=-1)[:, 0]
     return jnp.mean(jax.nn.logsumexp(logits, axis=-1) - right), state
 
@@ -65,11 +71,12 @@ def adam(params, grads, moments, count):
     return jax.tree.map(moved, params, mean, square), {"mean": mean, "square": square}
 
 
-def make_step(average, own_count: bool):
+def make_step(average, own_count: bool, axis_name: str | None = None):
     def step(train_state, batch):
         (loss, state), grads = jax.value_and_grad(loss_fn, has_aux=True)(
-            train_state["params"], train_state["state"], batch, average
+            train_state["params"], train_state["state"], batch, average, axis_name
         )
+        loss, grads = over_devices((loss, grads), axis_name)
         rng, _ = jax.random.split(train_state["rng"])
         new = {"state": state, "rng": rng, "step": train_state["step"] + 1}
         if own_count:
@@ -119,3 +126,55 @@ def setup(size: Size, lean: bool = False) -> Contender:
 
 def setup_lean(size: Size) -> Contender:
     return setup(size, lean=True)
+
+
+def setup_scan(size: Size, devices: int = 1) -> Contender:
+    initial, step = init(size, lean=False), make_step(debiased_average, own_count=True)
+    return Contender(
+        lambda: jax.tree.map(jnp.copy, initial),
+        jax.jit(lambda carry, batches: jax.lax.scan(step, carry, batches), donate_argnums=0),
+        [jax.device_put(problem.stacked_batches(size))],
+        jax.block_until_ready,
+        size.scan_steps,
+    )
+
+
+def setup_pmap(size: Size, devices: int = 1) -> Contender:
+    used, initial = jax.devices()[:devices], init(size, lean=False)
+    step = make_step(debiased_average, own_count=True, axis_name="devices")
+
+    def cut(leaf):
+        return leaf.reshape(devices, len(leaf) // devices, *leaf.shape[1:])
+
+    place = jax.pmap(lambda tree: tree, devices=used)
+    copies = jax.pmap(lambda _, tree: tree, in_axes=(0, None), devices=used)
+    return Contender(
+        lambda: copies(np.arange(devices), initial),
+        jax.pmap(step, "devices", out_axes=(0, None), devices=used, donate_argnums=0),
+        [place(jax.tree.map(cut, batch)) for batch in problem.batches(size)],
+        jax.block_until_ready,
+    )
+
+
+def setup_mesh(size: Size, devices: int = 1, manual: bool = False) -> Contender:
+    mesh = Mesh(np.array(jax.devices()[:devices]), ("devices",))
+    copies, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("devices"))
+    initial = init(size, lean=False)
+    step = make_step(debiased_average, True, "devices" if manual else None)
+    if manual:
+        step = jax.shard_map(
+            step, mesh=mesh, in_specs=(P(), P("devices")), out_specs=(P(), P()), check_vma=False
+        )
+    run = jax.jit(
+        step, in_shardings=(copies, rows), out_shardings=(copies, copies), donate_argnums=0
+    )
+    return Contender(
+        lambda: jax.device_put(jax.tree.map(jnp.copy, initial), copies),
+        run,
+        [jax.device_put(batch, rows) for batch in problem.batches(size)],
+        jax.block_until_ready,
+    )
+
+
+def setup_shard_map(size: Size, devices: int = 1) -> Contender:
+    return setup_mesh(size, devices, manual=True)

@@ -18,7 +18,7 @@ def make_step(mesh):
         params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
         return (params, 0.9 * state + 0.1 * mean), {}
 
-    run = hs.shard_map_update(update, mesh, strict=False)
+    run = hs.shard_map_update(update, mesh, check_replicas=False)
 
     def step(params, state, batch):
         return run((params, state), batch)[0]

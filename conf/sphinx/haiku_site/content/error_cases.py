@@ -167,21 +167,21 @@ def target_network(copy):
         return jnp.sum(params["w"]), (state, {})
 
     params = {"w": jnp.ones(3)}
-    train_state = start(hs.pure.PurePair(lambda rng: (params, {}), None))
+    train_state = start(hk.TransformedWithState(lambda rng: (params, {}), None))
     train_state = train_state._replace(state={"target": copy(train_state.params)})
     return hs.jit_update(hs.make_update(loss_fn, SGD))(train_state, {"x": X})
 
 
-def on_four(axis, strict=True):
+def on_four(axis, check_replicas=True):
     train_state = hs.replicate(start(model(axis), X, True), FOUR)
     update = hs.make_update(loss_of(model(axis).apply), SGD)
-    run = hs.pmap_update(update, "devices", FOUR, strict=strict)
+    run = hs.pmap_update(update, FOUR, check_replicas=check_replicas)
     return run(train_state, hs.split_batch({"x": X}, 4))
 
 
 def pmapped(train_state, batch):
     update = hs.make_update(loss_of(model("devices").apply), SGD)
-    return hs.pmap_update(update, "devices", FOUR)(train_state, batch)
+    return hs.pmap_update(update, FOUR)(train_state, batch)
 
 
 def ready(axis="devices"):
@@ -230,9 +230,9 @@ OUTSIDE = (
     "there is nothing to read"
 )
 LEAK = (
-    "a JAX transformation knows nothing of Haiku's state: what a module writes inside "
-    "leaks out as a tracer. `hk.scan`, `hk.grad` and the like carry the state through; "
-    "`jax.jit` belongs around apply"
+    "a JAX transformation knows nothing of Haiku's params and state: what a module makes or "
+    "writes inside leaks out as a tracer. `hk.scan`, `hk.map`, `hk.grad` and the like carry them "
+    "through; `jax.jit` belongs around apply"
 )
 RETRACE = (
     "`jit` would retrace and `scan` would fail: convert the result, or start with the "
@@ -243,7 +243,11 @@ REUSED = (
     "jax.tree.map(jnp.copy, train_state)"
 )
 ENTRY = "pmap gives entry i of the leading axis to device i"
-STACKED = "these are the stacked copies of all devices; on one device they would silently broadcast"
+STACKED = (
+    "these are stacked, the copies of all devices by `replicate`, or the members of an ensemble by "
+    "`jax.vmap`, and would silently broadcast; members go through `jax.vmap(apply)` or "
+    "`vmap_update`"
+)
 
 PROBLEMS = {
     "1 state under hk.transform": Problem(
@@ -636,7 +640,7 @@ PROBLEMS = {
     "12 jax.lax.scan around a module, at init": Problem(
         lambda: hs.pure_pair(scanned(jax.lax.scan)).init(None, X),
         errors.LeakedTracerError,
-        "state was written inside a JAX transformation that has ended:\n"
+        "made inside a JAX transformation that has ended:\n"
         "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
@@ -647,7 +651,7 @@ PROBLEMS = {
     "12 jax.lax.scan around a module": Problem(
         lambda: hs.pure_pair(scanned(jax.lax.scan)).apply({}, COUNTER.init(None)[1], None, X),
         errors.LeakedTracerError,
-        "state was written inside a JAX transformation that has ended:\n"
+        "made inside a JAX transformation that has ended:\n"
         "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
@@ -660,7 +664,7 @@ PROBLEMS = {
             {}, COUNTER.init(None)[1], None, X
         ),
         errors.LeakedTracerError,
-        "state was written inside a JAX transformation that has ended:\n"
+        "made inside a JAX transformation that has ended:\n"
         "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
@@ -671,7 +675,7 @@ PROBLEMS = {
     "12 the next use of a leaked state": Problem(
         lambda: COUNTER.apply({}, leaked_state(), None),
         errors.LeakedTracerError,
-        "state was written inside a JAX transformation that has ended:\n"
+        "made inside a JAX transformation that has ended:\n"
         "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
@@ -682,7 +686,7 @@ PROBLEMS = {
     "12 jax.vmap around set_state": Problem(
         lambda: hs.pure_pair(vmapped).init(None, X),
         errors.LeakedTracerError,
-        "state was written inside a JAX transformation that has ended:\n    state['~']['last']",
+        "made inside a JAX transformation that has ended:\n    state['~']['last']",
         "jax.vmap(module)(inputs)",
         "jax.vmap(apply, in_axes=(None, None, None, 0))(params, state, rng, inputs)",
         "jax.vmap knows nothing of Haiku's state: what a module writes inside leaks out as a "
@@ -827,7 +831,7 @@ PROBLEMS = {
         lambda: NORM.apply(trained()[0], stack(trained()[1]), None, X, is_training=False),
         errors.DeviceStackedError,
         "state['batch_norm/~/mean_ema']['counter'] has shape (4,) instead of (): it has a "
-        "leading device axis.",
+        "leading axis.",
         "apply(params, state, rng, inputs)",
         "apply(params, unreplicate(state), rng, inputs)",
         STACKED,
@@ -838,7 +842,7 @@ PROBLEMS = {
         lambda: NORM.apply(*stack(trained()), None, X, is_training=False),
         errors.DeviceStackedError,
         "state['batch_norm/~/mean_ema']['counter'] has shape (4,) instead of (): it has a "
-        "leading device axis.",
+        "leading axis.",
         "apply(params, state, rng, inputs)",
         "apply(unreplicate(params), unreplicate(state), rng, inputs)",
         STACKED,
@@ -849,7 +853,7 @@ PROBLEMS = {
         lambda: HAIKUS.apply(trained()[0], stack(trained()[1]), None, X, is_training=False),
         errors.DeviceStackedError,
         "state['batch_norm/~/mean_ema']['counter'] has shape (4,) instead of (): it has a "
-        "leading device axis.",
+        "leading axis.",
         "apply(params, state, rng, inputs)",
         "apply(params, unreplicate(state), rng, inputs)",
         STACKED,
@@ -859,7 +863,7 @@ PROBLEMS = {
     "28 stacked params": Problem(
         lambda: LINEAR.apply(stack(LINEAR.init(KEY, X)[0]), {}, None, X),
         errors.DeviceStackedError,
-        "params['linear']['w'] has shape (4, 4, 4) instead of (4, 4): it has a leading device"
+        "params['linear']['w'] has shape (4, 4, 4) instead of (4, 4): it has a leading"
         " axis.",
         "apply(params, state, rng, inputs)",
         "apply(unreplicate(params), unreplicate(state), rng, inputs)",
@@ -870,9 +874,9 @@ PROBLEMS = {
     "28 a stacked train state on one device": Problem(
         lambda: step(model().apply, stack(ready(None))),
         errors.DeviceStackedError,
-        "train_state.step has shape (4,) instead of (): it has a leading device axis.",
-        "jit_update(update)(train_state, batch)",
-        "jit_update(update)(unreplicate(train_state), batch)",
+        "train_state.step has shape (4,) instead of (): it has a leading axis.",
+        "run(train_state, batch)",
+        "run(unreplicate(train_state), batch)",
         STACKED,
         "update/pmapped_update",
         lambda: step(model().apply, ready(None)),
@@ -881,7 +885,7 @@ PROBLEMS = {
         lambda: hs.storage.to_numpy(*spread(trained())),
         errors.DeviceStackedError,
         "params['batch_norm']['offset'] has shape (4, 1, 4) instead of (1, 4): it has a "
-        "leading device axis.",
+        "leading axis.",
         "to_numpy(params, state)",
         "to_numpy(unreplicate(params), unreplicate(state))",
         STACKED,

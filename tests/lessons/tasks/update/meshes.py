@@ -12,7 +12,7 @@ assert [{block[2:] for block in holders(*layout)} for layout in layouts[-2:]] ==
 # %% 2
 rerun(
     "def port(update)",
-    {"def port(update)": "row = hs.data_mesh(devices[:2])\n\n\ndef port(update)"},
+    {"def port(update)": "row = hs.data_mesh(devices[:2], 'data')\n\n\ndef port(update)"},
 )
 rerun("def first_step")
 says(f"`sgd {factors['sgd']:.4f} times as long`")
@@ -28,7 +28,7 @@ grad, _ = port(third)(w, rows)
 show(third, "default", grad)
 says("the ratios are `1.000 1.000`")
 assert ratios["third", "default"] == {1}
-unchecked = hs.shard_map_update(third, row, strict=False)
+unchecked = hs.shard_map_update(third, row, check_replicas=False)
 grad, _ = unchecked(hs.shard_train_state(w, row), rows)
 own = jax.tree.map(lambda leaf: leaf[:2], rows)
 says("a quarter of the gradient of its own rows")

@@ -1,7 +1,7 @@
 # %% 1
 devices = devices[:2]
 rerun("replicated = hs.replicate(")
-rerun("parallel_update = ")
+rerun("run = hs.pmap_update(")
 rerun("one_replica = ")
 assert replicated.step.shape == (2,)
 assert distance(one_replica.params, single.params) < 1e-6

@@ -15,7 +15,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, DonatedBufferError, LeakedTracerError
-from haiku_state.explain import History
+from haiku_state.inside import History
 
 HOSTILE = "</script><img src=x onerror=alert(1)>&amp;\u2028'\""
 LARGE = np.random.default_rng(0).normal(size=(2, 40, 25))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
-from haiku_state.explain.both import of_the_page
+from haiku_state.inside.both import of_the_page
 
 if TYPE_CHECKING:
-    from haiku_state.explain.history import LeafSummary
+    from haiku_state.inside.history import LeafSummary
 
     Records = list[dict[str, LeafSummary]]
     Keys = dict[str, tuple[Any, ...]]
@@ -80,7 +80,7 @@ def page(records: "Records", keys: "Keys") -> str:
 
 def widget(records: "Records", keys: "Keys") -> str:
     """Return the widget, to be put anywhere into a page."""
-    files = resources.files("haiku_state.explain")
+    files = resources.files("haiku_state.inside")
     style, script = (
         files.joinpath(f"history.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js")
     )

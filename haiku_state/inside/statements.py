@@ -27,7 +27,7 @@ def statements(file: str, line: int) -> list[tuple[ast.stmt, ast.AST]]:
       function, the second of each pair is the statement itself.
 
     Example:
-      >>> from haiku_state.explain.statements import statements
+      >>> from haiku_state.inside.statements import statements
       >>> statements("missing.py", 1)
       []
 

@@ -11,7 +11,7 @@ from haiku_state.errors import ArgumentError
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import Leaves, consumed_error, leaked_error
 from haiku_state.errors.language import deferred as _
-from haiku_state.explain.history_page import page, widget
+from haiku_state.inside.history_page import page, widget
 
 # an array of up to so many elements keeps its values; a larger one becomes a strip
 SMALL = 16
@@ -25,7 +25,7 @@ class LeafSummary(NamedTuple):
     their absolute values. A random key has none.
 
     Example:
-      >>> from haiku_state.explain import History
+      >>> from haiku_state.inside import History
       >>> history = History()
       >>> history.record([3.0, 5.0])
       >>> history[0]["train_state[1]"].mean
@@ -86,7 +86,7 @@ class History:
     Example:
       >>> import jax, jax.numpy as jnp, optax
       >>> import haiku_state as hs
-      >>> from haiku_state.explain import History
+      >>> from haiku_state.inside import History
       >>> model = hs.pure_pair(hs.LinearRegression)
       >>> batch = {"x": jnp.eye(3), "y": jnp.arange(3.0)}
       >>> def loss_fn(params, state, rng, batch):
@@ -133,7 +133,7 @@ class History:
 
         Example:
           >>> import jax.numpy as jnp
-          >>> from haiku_state.explain import History
+          >>> from haiku_state.inside import History
           >>> history = History()
           >>> for count in range(3):
           ...     history.record({"counter": {"count": jnp.int32(count)}})
@@ -173,7 +173,7 @@ class History:
 
         Example:
           >>> import pathlib, tempfile
-          >>> from haiku_state.explain import History
+          >>> from haiku_state.inside import History
           >>> history = History()
           >>> history.record({"count": 1})
           >>> with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ from typing import Any
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, translated
-from haiku_state.explain.flow_data import INPUTS, RESULT, Flow, FlowLeaf, listed
+from haiku_state.inside.flow_data import INPUTS, RESULT, Flow, FlowLeaf, listed
 
 OUTSIDE_TITLE = _("outside of modules")
 NUMBERS = _("{count} numbers")

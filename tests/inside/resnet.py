@@ -1,6 +1,6 @@
 """What `explain` costs on the train step of a ResNet18, beside one trace of it.
 
-python tests/explain/resnet.py
+python tests/inside/resnet.py
 """
 
 import time

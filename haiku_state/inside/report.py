@@ -13,8 +13,8 @@ from typing import Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated, wrapped
-from haiku_state.explain.both import in_both_languages
-from haiku_state.explain.rewrite import rewrite
+from haiku_state.inside.both import in_both_languages
+from haiku_state.inside.rewrite import rewrite
 
 WIDTH = 88
 
@@ -209,7 +209,7 @@ class Report:
       error: what the function raised while it was traced.
 
     Example:
-      >>> from haiku_state.explain.report import Finding, Report
+      >>> from haiku_state.inside.report import Finding, Report
       >>> report = Report("f", (Finding("retrace", "x", "", 0, "dtype", "float32[]", "int32[]"),))
       >>> report.pure
       False
@@ -257,7 +257,7 @@ class Report:
           The text in the reader's language. Code and names are not translated.
 
         Example:
-          >>> from haiku_state.explain.report import Report
+          >>> from haiku_state.inside.report import Report
           >>> print(Report("f").text(color=False))
           No impurity was found in `f`.
           <BLANKLINE>
@@ -287,7 +287,7 @@ class Report:
 
         Example:
           >>> import json
-          >>> from haiku_state.explain.report import Report
+          >>> from haiku_state.inside.report import Report
           >>> json.loads(Report("f").to_json())["pure"]
           True
 

@@ -18,8 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from haiku_state.explain.report import Finding
-from haiku_state.explain.rewrite import ADVICE, Rewrite, rewrite
+from haiku_state.inside.report import Finding
+from haiku_state.inside.rewrite import ADVICE, Rewrite, rewrite
 
 NUMBERS = itertools.count()
 

@@ -10,7 +10,7 @@ from typing import Any
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
-from haiku_state.explain.both import in_both_languages
+from haiku_state.inside.both import in_both_languages
 
 INPUTS, RESULT = "<inputs>", "<result>"  # the two ends of the wires
 
@@ -202,7 +202,7 @@ class Flow:
         Raises:
           MissingExtraError: igraph is not installed, which lays the picture out.
         """
-        from haiku_state.explain.flow_picture import draw
+        from haiku_state.inside.flow_picture import draw
 
         return draw(self, lang, depth)
 
@@ -214,12 +214,12 @@ class Flow:
           lang: as in :meth:`svg`.
           options: those of :meth:`svg`.
         """
-        from haiku_state.explain.flow_picture import draw, standalone
+        from haiku_state.inside.flow_picture import draw, standalone
 
         Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        from haiku_state.explain.flow_picture import STYLE, draw, in_html
+        from haiku_state.inside.flow_picture import STYLE, draw, in_html
 
         def render() -> str:
             try:

@@ -15,7 +15,7 @@ from jax.ad_checkpoint import checkpoint_name
 
 from haiku_state import compat
 
-PREFIX = "haiku_state.explain/"
+PREFIX = "haiku_state.inside/"
 
 
 def marked(value: Any, number: int) -> Any:
@@ -37,7 +37,7 @@ class Dataflow:
 
     Example:
       >>> import jax
-      >>> from haiku_state.explain.dataflow import Dataflow, marked
+      >>> from haiku_state.inside.dataflow import Dataflow, marked
       >>> def f(x, y):
       ...     return marked(x + y, 0) * y, x
       >>> flow = Dataflow(jax.make_jaxpr(f)(1.0, 2.0))

@@ -17,10 +17,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from explain import impure, pure
+from inside import impure, pure
 
 import haiku_state as hs
-from haiku_state.explain import explain_retrace
+from haiku_state.inside import explain_retrace
 
 KINDS = {"mutation", "hidden input", "output", "leak", "frozen value", "retrace", "reference"}
 x = jnp.arange(3.0)

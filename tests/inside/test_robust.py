@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from haiku_state.explain import explain, explain_retrace
-from haiku_state.explain.reach import Container
+from haiku_state.inside import explain, explain_retrace
+from haiku_state.inside.reach import Container
 
 x = jnp.arange(3.0)
 log: list = []

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.explain import statements as syntax
-from haiku_state.explain.draws import NUMPY, PYTHON
-from haiku_state.explain.statements import base_of, header, last_part, replaced
+from haiku_state.inside import statements as syntax
+from haiku_state.inside.draws import NUMPY, PYTHON
+from haiku_state.inside.statements import base_of, header, last_part, replaced
 
 if TYPE_CHECKING:
-    from haiku_state.explain.report import Finding
+    from haiku_state.inside.report import Finding
 
 ADVICE = {
     "thread": _(
@@ -172,8 +172,8 @@ def rewrite(finding: "Finding") -> Rewrite:
       not known here.
 
     Example:
-      >>> from haiku_state.explain.report import Finding
-      >>> from haiku_state.explain.rewrite import rewrite
+      >>> from haiku_state.inside.report import Finding
+      >>> from haiku_state.inside.rewrite import rewrite
       >>> rewrite(Finding("retrace", "x", "", 0, "dtype", "float32[3]", "int32[3]")).outside
       'x = jnp.asarray(x, jnp.float32)'
 

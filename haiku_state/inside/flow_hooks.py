@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from haiku_state import compat
 from haiku_state.errors import LeakedTracerError
-from haiku_state.explain.dataflow import Dataflow, marked
+from haiku_state.inside.dataflow import Dataflow, marked
 
 OUTSIDE = "~"  # Haiku's name for what belongs to no module
 LEAKS = (jax.errors.UnexpectedTracerError, LeakedTracerError)
@@ -239,7 +239,7 @@ def places(path: tuple[Any, ...]) -> list[tuple[str, str]]:
 
     Example:
       >>> import jax
-      >>> from haiku_state.explain.flow_hooks import places
+      >>> from haiku_state.inside.flow_hooks import places
       >>> [(path, _)], _ = jax.tree_util.tree_flatten_with_path([{"counter": {"count": 1}}])
       >>> places(path)
       [('counter', 'count')]

@@ -1,8 +1,10 @@
-"""What processes that train as one tell each other, besides what their devices compute."""
+"""What processes that train as one tell each other, besides what their devices compute.
 
-import base64
+It is JSON: others may write to the port of the coordinator, and a pickle would run code.
+"""
+
 import itertools
-import pickle
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -33,7 +35,7 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
     Unlike collectives, it needs no devices, and works where the processes disagree on anything.
 
     Args:
-      value: what this process gives, as ``pickle`` takes it.
+      value: what this process gives, as JSON takes it: tuples come back as lists.
       seconds: how long to wait for the others.
 
     Returns:
@@ -47,14 +49,14 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
         return [value]
     name, wait = f"haiku_state/{next(_exchanges)}", round(1000 * seconds)
     # as text: jaxlib 0.4.38 dies on Python 3.13 of a segmentation fault when it returns bytes
-    store.key_value_set(f"{name}/{index:09}", base64.b85encode(pickle.dumps(value)).decode())
+    store.key_value_set(f"{name}/{index:09}", json.dumps(value))
     interruptible(lambda: store.wait_at_barrier(f"{name}/given", wait))
     found = sorted(store.key_value_dir_get(name))
     # the store ends with process 0, which must not be before all have read it
     interruptible(lambda: store.wait_at_barrier(f"{name}/taken", wait))
     if index == 0:  # all others may have ended by now, or are about to
         store.key_value_delete(name)
-    return [pickle.loads(base64.b85decode(text)) for _, text in found]
+    return [json.loads(text) for _, text in found]
 
 
 def interruptible(call: Callable[[], Any]) -> Any:

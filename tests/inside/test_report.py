@@ -10,8 +10,8 @@ import unicodedata
 import pytest
 from chinese import ZH
 
-from haiku_state.explain import report as module
-from haiku_state.explain.report import EFFECTS, KINDS, Finding, Report
+from haiku_state.inside import report as module
+from haiku_state.inside.report import EFFECTS, KINDS, Finding, Report
 
 SOURCE = "def tick(x):\n    counter.n += 1\n    return x * counter.n * scale\n"
 FORMS = {

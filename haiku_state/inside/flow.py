@@ -18,8 +18,8 @@ import jax.numpy as jnp
 
 from haiku_state.errors import ArgumentError
 from haiku_state.errors.language import deferred as _
-from haiku_state.explain.flow_data import INPUTS, RESULT, Flow, FlowEvent, FlowLeaf, FlowModule
-from haiku_state.explain.flow_hooks import Access, Trace, places, trace
+from haiku_state.inside.flow_data import INPUTS, RESULT, Flow, FlowEvent, FlowLeaf, FlowModule
+from haiku_state.inside.flow_hooks import Access, Trace, places, trace
 
 
 def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwargs: Any) -> Flow:
@@ -49,7 +49,7 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
     Example:
       >>> import jax.numpy as jnp
       >>> from haiku_state import Counter, pure_pair
-      >>> from haiku_state.explain import record_flow
+      >>> from haiku_state.inside import record_flow
       >>> print(record_flow(Counter))
       Counter (params: 0, leaves of state: 1)
       <BLANKLINE>

@@ -19,9 +19,9 @@ import numpy as np
 from haiku_state import compat
 from haiku_state.errors.describe import describe
 from haiku_state.errors.language import deferred as _
-from haiku_state.explain.reach import Reach, library_of_module
-from haiku_state.explain.report import Finding, Report, Sentence
-from haiku_state.explain.watch import Event, Place, Stopped, Watch, expressions_on
+from haiku_state.inside.reach import Reach, library_of_module
+from haiku_state.inside.report import Finding, Report, Sentence
+from haiku_state.inside.watch import Event, Place, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
 _NEEDS_A_VALUE = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
@@ -145,7 +145,7 @@ def explain_retrace(
     Example:
       >>> import jax
       >>> import jax.numpy as jnp
-      >>> from haiku_state.explain import explain_retrace
+      >>> from haiku_state.inside import explain_retrace
       >>> double = jax.jit(lambda x: 2 * x)
       >>> report = explain_retrace(double, [jnp.ones(3)], [jnp.ones(4)])
       >>> [(finding.name, finding.before, finding.after) for finding in report.findings]

@@ -28,7 +28,7 @@ import jax
 import numpy as np
 
 from haiku_state import compat
-from haiku_state.explain.reach import (
+from haiku_state.inside.reach import (
     CONTAINERS,
     FRAMEWORKS,
     Change,

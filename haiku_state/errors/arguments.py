@@ -1,0 +1,757 @@
+"""The arguments that are refused: one function for each, with the wrong line and the right one."""
+
+import re
+import reprlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors.base import ArgumentError, as_lines
+from haiku_state.errors.describe import describe, describe_tree, with_dicts
+from haiku_state.errors.functionalize import AttributeKindError, StaticAttributeError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.modules import TracedFlagError
+from haiku_state.errors.pairs import UncalledModuleError
+from haiku_state.errors.recipes import LossScaleError
+from haiku_state.errors.state import StateStructureError
+from haiku_state.errors.updates import (
+    BatchDivisionError,
+    DeviceCountError,
+    MeshPlacementError,
+    ReplicaMismatchError,
+)
+
+# ---- Modules
+
+
+def decay_rate(value: float) -> ArgumentError:
+    """A weight of the past that is out of range."""
+    why = _(
+        "the past has the weight decay_rate and the new value 1 - decay_rate: the first must not "
+        "be negative, and the second must be positive"
+    )
+    return _out_of_range("decay_rate", value, _("in [0, 1)"), "0.99", why)
+
+
+def warmup_length(value: int) -> ArgumentError:
+    """A number of calls before the past counts that is negative, or that nothing would use."""
+    if value < 0:
+        why = _("it is the number of calls before the past begins to count")
+        return _out_of_range("warmup_length", value, _("0 or more"), "0", why)
+    why = _(
+        "zero_debias corrects for a start at zero, but a warm-up starts at the first values "
+        "themselves"
+    )
+    fitting = f"{value}, zero_debias=False"
+    return _out_of_range("warmup_length", value, _("0 with zero_debias=True"), fitting, why)
+
+
+def eps(value: float) -> ArgumentError:
+    """A negative number to add to a variance."""
+    why = _("the variance may be 0, and a negative sum has no root")
+    return _out_of_range("eps", value, _("0 or more"), "1e-5", why)
+
+
+def flag(name: str, value: Any) -> ArgumentError:
+    """What is no bool in the place of one."""
+    why = _("Python takes anything for true or false: the string 'False' for true, None for false")
+    return _out_of_range(name, repr(value), _("a bool"), "True", why)
+
+
+def _out_of_range(name: str, value: Any, expected: str, fitting: str, why: str) -> ArgumentError:
+    return ArgumentError(
+        argument=name,
+        value=value,
+        expected=expected,
+        wrong=f"{name}={value}",
+        right=f"{name}={fitting}",
+        why=why,
+        more="api/modules",
+    )
+
+
+def not_floating(argument: str, value: jax.Array) -> ArgumentError:
+    """An array of integers, whose mean would be none."""
+    return ArgumentError(
+        argument=argument,
+        value=describe(value),
+        expected=_("an array of a floating dtype"),
+        wrong=f"module({argument}, …)",
+        right=f"module({argument}.astype(jnp.float32), …)",
+        why=_("a mean of integers is not an integer: it would be rounded"),
+        more="api/modules",
+    )
+
+
+def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
+    """Inputs without an axis to average over."""
+    if axis is None:
+        return ArgumentError(
+            argument="inputs",
+            value=describe(inputs),
+            expected=_("an array of rank 2 or more"),
+            wrong="BatchNorm(…)(example, is_training)",
+            right="BatchNorm(…)(jnp.stack(examples), is_training)",
+            why=_("the mean of one example is the example itself: the output would be 0"),
+            more="api/modules",
+        )
+    return ArgumentError(
+        argument=f"axis (inputs: {describe(inputs)})",
+        value=axis,
+        expected=_("a tuple of one or more axes of the inputs"),
+        wrong=f"BatchNorm(…, axis={axis})",
+        right="BatchNorm(…, axis=(0,))",
+        why=_("the mean and the variance are taken over these axes"),
+        more="api/modules",
+    )
+
+
+def ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentError:
+    """An argument that another one makes meaningless."""
+    at_call = argument in ("scale", "offset")
+    call = "BatchNorm({}, …)(inputs, is_training, {}={})" if at_call else "BatchNorm({}, {}={}, …)"
+    return ArgumentError(
+        argument=argument,
+        value=describe(value) if hasattr(value, "dtype") else getattr(value, "__name__", value),
+        expected=f"None ({setting})",
+        wrong=call.format(setting, argument, argument),
+        right=call.format(needed, argument, argument),
+        why=_("one of the two would be silently ignored"),
+        more="api/modules",
+    )
+
+
+# ---- Pairs, update steps and what is around them
+
+
+def module(given: Any) -> ArgumentError:
+    """What :func:`.pure_pair` cannot make a pair of."""
+    shown, right = repr(given), "pure_pair(hk.Linear, 8)"
+    why = _("at each init and apply, the pair constructs the module, or calls the function")
+    if isinstance(given, type):
+        shown, right = given.__name__, f"functionalize({given.__name__})"
+        why = _("an ordinary class keeps its state in attributes, which functionalize carries")
+    return ArgumentError(
+        argument="module",
+        value=shown,
+        expected=_("a module class or a function"),
+        wrong=f"pure_pair({shown})",
+        right=right,
+        why=why,
+        more="haiku/pure_pair",
+    )
+
+
+def uncalled(module: Any, takes_inputs: bool) -> UncalledModuleError:
+    """A module that a function has constructed and not called."""
+    name, inputs = type(module).__name__, "inputs" if takes_inputs else ""
+    head = f"pure_pair(lambda{' ' if inputs else ''}{inputs}: {name}(…)"
+    return UncalledModuleError(module=name, wrong=f"{head})", right=f"{head}({inputs}))")
+
+
+def made_in_loop(names: str) -> ArgumentError:
+    """Modules that are made in the body of ``hk.scan`` or ``hk.map``."""
+    return ArgumentError(
+        argument=f"hk.map(f, xs), hk.scan(f, init, xs): f ({names})",
+        value=_("a function that makes params"),
+        expected=_("a function that uses modules made before"),
+        wrong="hk.map(lambda row: hk.Linear(3)(row), inputs)",
+        right="linear = hk.Linear(3); hk.map(linear, inputs)",
+        why=_("each turn of the loop would make params of its own, with a different name"),
+        more="haiku/jax_inside_haiku",
+    )
+
+
+def step_result(result: Any) -> ArgumentError:
+    """What an update step returns, if it is not a train state and metrics."""
+    return ArgumentError(
+        argument="update(train_state, batch)",
+        value=describe_tree(result),
+        expected="(train_state, metrics)",
+        wrong="return train_state",
+        right="return train_state, {}",
+        why=_("a runner returns both; a step without metrics returns an empty dict"),
+        more="update/jitted_update",
+    )
+
+
+def replicas_differ(drifted: dict[str, float], axis_name: str) -> ReplicaMismatchError:
+    """Replicas that drifted apart, with what would have averaged them."""
+    paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
+    wrong, right = "value = f(rows)", f'value = jax.lax.pmean(f(rows), "{axis_name}")'
+    if any(re.match(r"\.(params|opt_state)", path) for path in drifted):
+        wrong = "grads = jax.grad(loss_fn)(params)"
+        right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
+    elif all(re.search(r"/~/(mean|var)_ema'\]", path) for path in drifted):
+        wrong = "BatchNorm(True, True, 0.9)"
+        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
+    elif found := re.search(r"\['(\w+)'\]$", next(iter(drifted))):
+        name = found[1]
+        wrong = f'hk.set_state("{name}", {name})'
+        right = f'hk.set_state("{name}", jax.lax.pmean({name}, "{axis_name}"))'
+    return ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
+
+
+def shape_advice(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, str]:
+    """What to write instead, where the shape of a leaf of the state has changed."""
+    kept = [length for length in before if length != 1]
+    if len(after) < len(before) and kept == [length for length in after if length != 1]:
+        return {}  # a reduction without keepdims
+    if len(after) == len(before) and after[1:] == before[1:]:
+        shown = f"jnp.zeros({before}, {name}.dtype).at[:len({name})].set({name}[:{before[0]}])"
+        return {
+            "wrong": f'hk.set_state("{name}", {name})',
+            "right": f'hk.set_state("{name}", {shown})',
+            "why": _(
+                "the shape depends on the batch, so the next call would be a different program; "
+                "keep as many rows as init did, and fill up what is missing"
+            ),
+        }
+    return {
+        "wrong": f'hk.get_state("{name}", {before}, …)',
+        "right": f'hk.get_state("{name}", {after}, …)',
+        "why": _(
+            "the next call would be a different program: start with the shape that each call ends "
+            "with, or bring the result into that shape"
+        ),
+    }
+
+
+def device_count(wanted: int, started: int, variable: str | None) -> DeviceCountError:
+    """More devices than there are: JAX has started, or a variable has chosen their number."""
+    if variable is None:
+        return DeviceCountError(wanted=wanted, started=started)
+    flag = "--xla_force_host_platform_device_count={}"
+    value = flag if variable == "XLA_FLAGS" else "{}"
+    return DeviceCountError(
+        wanted=wanted,
+        started=started,
+        wrong=f"{variable}={value.format(started)}",
+        right=f"{variable}={value.format(wanted)}",
+        why=_(
+            "the environment has chosen the number of CPU devices, and use_devices does not change "
+            "it: set the variable to a larger number, or unset it"
+        ),
+    )
+
+
+def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
+    """A train state without a step, which is the name of its checkpoint."""
+    path, with_step = "train_state.step", "dataclasses.replace(train_state, step={})"
+    if isinstance(train_state, Mapping):
+        path, with_step = "train_state['step']", "{{**train_state, 'step': {}}}"
+    elif isinstance(train_state, tuple) and "step" in getattr(train_state, "_fields", ()):
+        with_step = "train_state._replace(step={})"
+    elif not hasattr(train_state, "step"):
+        with_step = "{{'train_state': train_state, 'step': {}}}"
+    return ArgumentError(
+        argument=path,
+        value=str(step),
+        expected=_("a nonnegative integer"),
+        wrong="save_checkpoint(directory, train_state)",
+        right=f"save_checkpoint(directory, {with_step.format('jnp.int32(0)')})",
+        why=_("the step is the name of the checkpoint; the newest has the largest step"),
+        more="api/storage",
+    )
+
+
+def checkpoint_url(directory: str, function: str) -> ArgumentError:
+    """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
+    name = directory.rstrip("/").rpartition("/")[2]
+    return ArgumentError(
+        argument="directory",
+        value=repr(directory),
+        expected=_("a folder of the file system"),
+        wrong=f"{function}({directory!r}, train_state)",
+        right=f"{function}({'/mnt/bucket/' + name!r}, train_state)",
+        why=_(
+            "a checkpoint is complete because its folder gets its name in one step, which no "
+            "bucket has: mount it, or copy complete checkpoints there"
+        ),
+        more="api/storage",
+    )
+
+
+def devices(given: str) -> ArgumentError:
+    """A name in the place of the devices, which come first here."""
+    return ArgumentError(
+        argument="devices",
+        value=repr(given),
+        expected=_("a list of devices"),
+        wrong=f"pmap_update(update, {given!r})",
+        right=f"pmap_update(update, axis_name={given!r})",
+        why=_("the devices come before the name of their axis, in all functions of this package"),
+        more="api/update",
+    )
+
+
+def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
+    """An opt_state that is not that of the optimizer which gets it."""
+    return ArgumentError(
+        argument=path,
+        value=_structure_of(optimizer_state),
+        expected=_structure_of(expected),
+        wrong="train_state = train_state._replace(opt_state=other)",
+        right="train_state = train_state._replace(opt_state=optimizer.init(train_state.params))",
+        why=_("each optimizer keeps its own opt_state, in the named tuples that its init returns"),
+        more="update/jitted_update",
+    )
+
+
+def _structure_of(tree: Any) -> str:
+    text = re.sub(r"^PyTreeDef\((.*)\)$", r"\1", str(jax.tree.structure(with_dicts(tree))))
+    text = re.sub(r"CustomNode\(namedtuple\[(\w+)\], \[", r"\1([", text)
+    return text if len(text) < 200 else f"{text[:197]}…"
+
+
+def example_metrics(values: Any, rows: int) -> ArgumentError:
+    """Metrics of an evaluation that are not one number for each example."""
+    return ArgumentError(
+        argument="metrics_fn(params, state, batch)",
+        value=describe_tree(values),
+        expected=_("named arrays with the rows of the batch"),
+        wrong='return {"accuracy": jnp.mean(correct)}',
+        right='return {"accuracy": correct}',
+        why=_(
+            "the step itself takes the mean, over the examples of all devices and without padded "
+            "rows"
+        ),
+        more="api/update",
+    )
+
+
+def functionalized_class(given: Any) -> ArgumentError:
+    """What :func:`.functionalize` cannot take apart."""
+    name = getattr(given, "__name__", None) or f"{type(given).__name__}(…)"
+    return ArgumentError(
+        argument="cls",
+        value=name,
+        expected=_("an ordinary Python class"),
+        wrong=f"functionalize({name})",
+        right=f"pure_pair({name})",
+        why=_(
+            "functionalize carries the attributes of a class's instances; a Haiku module or a "
+            "function keeps its state elsewhere"
+        ),
+        more="api/pure",
+    )
+
+
+def no_method(cls: type, name: str, public: list[str]) -> ArgumentError:
+    """A name that is no method of a class, or that is taken."""
+    return ArgumentError(
+        argument="methods",
+        value=repr(name),
+        expected=", ".join(public) or "()",
+        wrong=f"functionalize({cls.__name__}, {name!r})",
+        right=f"functionalize({cls.__name__})",
+        why=_(
+            "each name must be that of a public method or property, and appear once; `init` is the "
+            "constructor"
+        ),
+        more="api/pure",
+    )
+
+
+def wrapped_method(cls: type, name: str, field: str, kind: type) -> ArgumentError:
+    """A method that something has wrapped, so that it keeps what it knows elsewhere."""
+    is_jitted = kind.__module__.split(".")[0] in ("jax", "jaxlib")
+    pure = f"functionalize({cls.__name__}, {name!r}).{field}"
+    return ArgumentError(
+        argument=f"{cls.__name__}.{name}",
+        value=f"{kind.__module__}.{kind.__name__}",
+        expected=_("a plain function or a property"),
+        wrong=f"@jax.jit def {name}(self, …)" if is_jitted else f"{name} = {kind.__name__}(…)",
+        right=f"def {name}(self, …); jax.jit({pure})" if is_jitted else f"def {name}(self, …)",
+        why=_(
+            "a wrapper may keep results or a compiled program of one instance, but each call runs "
+            "on a new one: jit and caches belong around the pure function"
+        ),
+        more="api/pure",
+    )
+
+
+def large_number(value: int, path: str) -> ArgumentError:
+    """An integer that does not fit into JAX's."""
+    range_of = np.iinfo(jnp.result_type(int))
+    return ArgumentError(
+        argument=path,
+        value=value,
+        expected=f"{range_of.min}–{range_of.max}",
+        wrong=f"{path} = {value}",
+        right=f"{path} = {float(value)}",
+        why=_(
+            "a number is state, which JAX keeps in 32 bits unless jax_enable_x64 is set; a number "
+            "that no method changes may also be named in static"
+        ),
+        more="api/pure",
+    )
+
+
+def static_names(cls: type, unknown: Iterable[str], static: Sequence[str]) -> ArgumentError:
+    """Names in ``static`` that no number of the instance has."""
+    return ArgumentError(
+        argument="static",
+        value=", ".join(map(repr, sorted(unknown))),
+        expected=_("names of attributes that are not arrays"),
+        wrong=f"functionalize({cls.__name__}, static={tuple(static)!r})",
+        right=f'functionalize({cls.__name__}, static=("size",))',
+        why=_(
+            "each is an attribute of the instance, or, as in `buffer.size`, of an object that it "
+            "holds"
+        ),
+        more="api/pure",
+    )
+
+
+def kind_of_output(output: Any, method: str) -> AttributeKindError:
+    """A method that returns an object of the state, or what runs on after the call."""
+    return AttributeKindError(
+        path=f"{method}()",
+        kind=type(output).__name__,
+        wrong="return self",
+        right="return self.value",
+        why=_("a pure function returns values; the new state is returned beside them"),
+    )
+
+
+def static_changed(method: str, changed: Mapping[str, tuple[Any, Any]]) -> StaticAttributeError:
+    """A method has changed what is part of the compiled program."""
+    changes = [f"{path}: {before!r} -> {after!r}" for path, (before, after) in changed.items()]
+    cls, texts = method.split(".")[0], {}
+    path, (before, after) = next(iter(changed.items()))
+    if type(getattr(before, "value", None)) in (bool, int, float, complex):
+        texts = {"wrong": f"functionalize({cls}, static=…)", "right": f"functionalize({cls})"}
+    elif hasattr(after, "dtype"):
+        zeros = f"jnp.zeros({after.shape}, jnp.{after.dtype})"
+        texts = {
+            "wrong": f"def __init__(self): {path} = {before!r}",
+            "right": f"def __init__(self): {path} = {zeros}",
+            "why": _(
+                "what is not an array or a number is part of the compiled program: start with an "
+                "array of the shape and dtype that the method assigns"
+            ),
+        }
+    return StaticAttributeError(method=method, changes=as_lines(changes), **texts)
+
+
+def attributes_changed(changes: Iterable[str]) -> StateStructureError:
+    """A method has made or removed attributes, or changed a container."""
+    return StateStructureError(
+        changes=as_lines(changes),
+        wrong="def step(self): self.extra = jnp.zeros(3)",
+        right="def __init__(self): self.extra = jnp.zeros(3)",
+        why=_(
+            "the constructor must create every attribute; its kind, and the length of a "
+            "container, stay as they are"
+        ),
+        more="api/pure",
+    )
+
+
+def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> TracedFlagError:
+    """A number of the state whose value Python needs while JAX traces."""
+    shown = ", ".join(f'"{name}"' for name in (*static, *names))
+    return TracedFlagError(
+        name=", ".join(f"self.{name}" for name in names),
+        wrong=f"functionalize({cls.__name__})",
+        right=f"functionalize({cls.__name__}, static=({shown},))",
+        why=_(
+            "a number is state, so jit replaces it by a tracer without a value; a size or a flag "
+            "must be static, and a number that methods change cannot be: choose with jnp.where or "
+            "jax.lax.cond instead"
+        ),
+        more="api/pure",
+    )
+
+
+def random_key(rng: Any) -> ArgumentError:
+    """What is no single random key."""
+    return ArgumentError(
+        argument="rng",
+        value=describe(rng) if hasattr(rng, "dtype") else repr(rng),
+        expected=_("a single random key"),
+        wrong="init_train_state(init, optimizer, 42, inputs)",
+        right="init_train_state(init, optimizer, jax.random.key(42), inputs)",
+        why=_("the train state carries a key, which each step splits"),
+        more="haiku/randomness",
+    )
+
+
+def device_number(argument: str, count: int, most: int, call: str) -> ArgumentError:
+    """A number of devices that is out of range."""
+    return ArgumentError(
+        argument=argument,
+        value=count,
+        expected=f"1–{most}",
+        wrong=call.format(count),
+        right=call.format(min(max(count, 1), most)),
+        why=_("each simulated device has threads of its own, and no machine has more real ones"),
+        more="api/update",
+    )
+
+
+def explicit_mesh(mesh: Any, made: Any, auto: Any) -> ArgumentError:
+    """A mesh whose axes are explicit."""
+    return ArgumentError(
+        argument="mesh",
+        value=mesh,
+        expected=_("a mesh of Auto axes"),
+        wrong=f"{made})",
+        right=f"{made}, {auto})",
+        why=_(
+            "along Auto axes the compiler decides where each result lies; along explicit axes the "
+            "loss function may have to say it"
+        ),
+        more="update/explicit_axes",
+    )
+
+
+def unplaceable(path: Any, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementError:
+    """A leaf that a mesh cannot hold as a rule says."""
+    return MeshPlacementError(
+        path=path,
+        shape=jnp.shape(leaf),
+        found=spec,
+        mesh=dict(mesh.shape),
+        wrong=f"rule = lambda path, leaf: {spec}",
+        right="rule = lambda path, leaf: None",
+    )
+
+
+def processes_differ(different: Any) -> ReplicaMismatchError:
+    """Train states that are not the same in all processes."""
+    return ReplicaMismatchError(
+        paths=as_lines(different),
+        wrong="init_train_state(init, optimizer, jax.random.key(process_id), inputs)",
+        right="init_train_state(init, optimizer, jax.random.key(0), inputs)",
+        why=_(
+            "each process makes its own copy: all must start from the same seed, or from the "
+            "same file"
+        ),
+    )
+
+
+def misplaced(path: Any, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError:
+    """A leaf that is not where a step on a mesh needs it."""
+    return MeshPlacementError(
+        path=path,
+        shape=jnp.shape(leaf),
+        found=place,
+        mesh=dict(mesh.shape),
+    )
+
+
+def loss_scale(loss_scale: Any) -> ArgumentError:
+    """A loss scale that is not one of jmp."""
+    return ArgumentError(
+        argument="loss_scale",
+        value=repr(loss_scale),
+        expected=_("a loss scale of jmp"),
+        wrong=f"scale_loss(optimizer, {loss_scale!r})",
+        right="scale_loss(optimizer, jmp.DynamicLossScale(jnp.float32(2.0**15)))",
+        why=_("jmp knows how the scale changes from step to step"),
+        more="api/recipes",
+    )
+
+
+def scaled_twice() -> LossScaleError:
+    """An optimizer whose loss would be scaled twice."""
+    return LossScaleError(
+        problem=_("the loss would be scaled twice"),
+        wrong="scale_loss(scale_loss(optimizer, scale), scale)",
+        right="scale_loss(optimizer, scale)",
+    )
+
+
+def unscaled_gradients() -> LossScaleError:
+    """Gradients of a loss that was not scaled."""
+    return LossScaleError(
+        problem=_("the gradients are not those of a scaled loss"),
+        wrong="make_update(loss_fn, optimizer)",
+        right="make_scaled_update(loss_fn, optimizer)",
+    )
+
+
+def inner_loss_scale() -> LossScaleError:
+    """An optimizer around that of :func:`.scale_loss`."""
+    return LossScaleError(
+        problem=_("scale_loss is not the outermost optimizer"),
+        wrong="make_scaled_update(loss_fn, optimizer)",
+        right="make_scaled_update(loss_fn, scale_loss(optimizer, loss_scale))",
+    )
+
+
+def param_dtypes(wrong: Any, dtype: Any) -> ArgumentError:
+    """Params that are not in the dtype of the policy."""
+    return ArgumentError(
+        argument="params",
+        value=as_lines(wrong).strip(),
+        expected=dtype,
+        wrong="params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)",
+        right="params = policy.cast_to_param(params)",
+        why=_("the policy says in which dtype the params are kept, and the update changes those"),
+        more="api/recipes",
+    )
+
+
+def microbatches(statistics: Any, fits: Any, count: Any) -> ArgumentError:
+    """A number of microbatches, or a kind of statistics, that cannot be."""
+    return ArgumentError(
+        argument="statistics" if fits else "count",
+        value=repr(statistics if fits else count),
+        expected="'each' or 'once'" if fits else _("an integer, at least 1"),
+        wrong=f"accumulate(loss_fn, {count!r}, statistics={statistics!r})",
+        right="accumulate(loss_fn, 4, statistics='once')",
+        why=_("the batch is cut into `count` equal parts, whose statistics count each or once"),
+        more="api/recipes",
+    )
+
+
+def uneven_microbatches(rows: Any, count: Any) -> BatchDivisionError:
+    """Rows that do not divide into microbatches."""
+    return BatchDivisionError(
+        rows=rows,
+        parts=count,
+        kind=_("microbatches"),
+        wrong=f"accumulate(loss_fn, {count}, …)",
+        why=_("the mean of the parts' means is that of the batch only for equal parts"),
+    )
+
+
+def average_decay_rate(decay_rate: Any) -> ArgumentError:
+    """A weight of the past that is out of range."""
+    return ArgumentError(
+        argument="decay_rate",
+        value=decay_rate,
+        expected=_("in [0, 1)"),
+        wrong=f"average_params(optimizer, decay_rate={decay_rate})",
+        right="average_params(optimizer, decay_rate=0.99)",
+        why=_("outside this range the average would never change, or never settle"),
+        more="api/recipes",
+    )
+
+
+def missing_params() -> ArgumentError:
+    """An update of an average that does not get the params."""
+    return ArgumentError(
+        argument="params",
+        value=None,
+        expected="params",
+        wrong="optimizer.update(grads, opt_state)",
+        right="optimizer.update(grads, opt_state, params)",
+        why=_("the average is taken over the params after each update"),
+        more="api/recipes",
+    )
+
+
+def several_averages() -> ArgumentError:
+    """More than one average in an opt_state."""
+    return ArgumentError(
+        argument="opt_state",
+        value=_("one with several averages"),
+        expected=_("one with a single average"),
+        wrong="average_params(average_params(optimizer, 0.9), 0.99)",
+        right="average_params(optimizer, 0.99)",
+        why=_(
+            "nothing tells which average is meant; one around the whole optimizer covers all params"
+        ),
+        more="api/recipes",
+    )
+
+
+def used_statistics() -> ArgumentError:
+    """A state that already holds statistics."""
+    return ArgumentError(
+        argument="state",
+        value=_("a state that already holds statistics"),
+        expected=_("a fresh one from init"),
+        wrong="reestimate_state(apply, params, train_state.state, batches)",
+        right="_, fresh = init(rng, inputs, True); reestimate_state(apply, params, fresh, batches)",
+        why=_("the old statistics belong to other params, and would be averaged in"),
+        more="api/recipes",
+    )
+
+
+def no_batches() -> ArgumentError:
+    """No batches to estimate from."""
+    return ArgumentError(
+        argument="batches",
+        value=_("empty"),
+        expected=_("one batch or more"),
+        wrong="reestimate_state(apply, params, state, batches)",
+        right="reestimate_state(apply, params, state, list(batches))",
+        why=_("the statistics are a mean over batches; an iterator is empty after its first use"),
+        more="api/recipes",
+    )
+
+
+def unsavable_leaf(path: Any, leaf: Any) -> ArgumentError:
+    """A leaf that would not come back as it is."""
+    return ArgumentError(
+        argument=path,
+        value=describe(leaf),
+        expected=_("an array or a random key, under a name of its own"),
+        wrong='state = {"mean": np.zeros(3)}',
+        right='state = {"mean": jnp.zeros(3)}',
+        why=_("a checkpoint holds exactly the dtypes that JAX and Orbax both have"),
+        more="api/storage",
+    )
+
+
+def unsavable_array(path: str, names: Any, array: Any) -> ArgumentError:
+    """An array that a file cannot hold."""
+    return ArgumentError(
+        argument=path,
+        value=describe(array),
+        expected=_("an array of numbers, under names without a colon"),
+        wrong=f"{names[1]}:{names[2]}",
+        right=f"{names[1]}:{names[2]}".replace(":", "_"),
+        why=_("the file has one entry for each array, called params:module:name:dtype"),
+        more="api/storage",
+    )
+
+
+def not_params(path: str, leaf: Any, right: str) -> ArgumentError:
+    """What is not an array in the place of one."""
+    return ArgumentError(
+        argument=path,
+        value=describe(leaf),
+        expected=_("an array at params[module][name] or state[module][name]"),
+        wrong=f"{path} = {describe(leaf)}",
+        right=right,
+        why=_("Haiku's params and state are dicts of modules, each a dict of arrays"),
+        more="api/storage",
+    )
+
+
+def checkpoint_keep(keep: Any) -> ArgumentError:
+    """A number of checkpoints to keep that is no number."""
+    return ArgumentError(
+        argument="keep",
+        value=keep,
+        expected=_("an integer of at least 1"),
+        wrong=f"save_checkpoint(directory, train_state, keep={keep})",
+        right="save_checkpoint(directory, train_state, keep=1)",
+        why=_("older checkpoints are deleted once the new one is complete; one must remain"),
+        more="api/storage",
+    )
+
+
+def checkpoint_position(position: Any) -> ArgumentError:
+    """A position that JSON would change."""
+    return ArgumentError(
+        argument="position",
+        value=reprlib.repr(position),
+        expected=_("a JSON value that comes back unchanged"),
+        wrong="save_checkpoint(directory, train_state, (3, 17))",
+        right='save_checkpoint(directory, train_state, {"epoch": 3, "batch": 17})',
+        why=_(
+            "the position is stored as JSON: dicts with names, lists, strings, numbers, booleans "
+            "and None"
+        ),
+        more="api/storage",
+    )

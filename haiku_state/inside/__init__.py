@@ -1,0 +1,15 @@
+"""Seen: why a function is impure, where its state goes, and how a train state changed."""
+
+import haiku_state.compat as _compat  # noqa: F401  # names versions that do not match
+from haiku_state.inside.flow import record_flow as record_flow
+from haiku_state.inside.flow_data import Flow as Flow
+from haiku_state.inside.flow_data import FlowEvent as FlowEvent
+from haiku_state.inside.flow_data import FlowLeaf as FlowLeaf
+from haiku_state.inside.flow_data import FlowModule as FlowModule
+from haiku_state.inside.history import History as History
+from haiku_state.inside.history import LeafSummary as LeafSummary
+from haiku_state.inside.purity import assert_pure as assert_pure
+from haiku_state.inside.purity import explain as explain
+from haiku_state.inside.purity import explain_retrace as explain_retrace
+from haiku_state.inside.report import Finding as Finding
+from haiku_state.inside.report import Report as Report

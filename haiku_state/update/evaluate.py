@@ -1,0 +1,119 @@
+"""One pure evaluation step, which reads a train state and leaves it alone."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import stacked_error
+from haiku_state.errors.diagnosis import named_errors
+from haiku_state.typing import Batch, EvaluateFn, Metrics, Params, State
+from haiku_state.update.step import as_metric, example_mean
+from haiku_state.update.train_state import TrainState
+
+
+def make_evaluate(
+    metrics_fn: Callable[[Params, State, Batch], Mapping[str, jax.Array]],
+) -> EvaluateFn[TrainState]:
+    r"""Build the evaluation step of a function that gives metrics for each example.
+
+    .. math:: (p, s, x) \mapsto \frac{\sum_i w_i\,m(p, s, x)_i}{\sum_i w_i}
+
+    Here :math:`w` is ``batch["mask"]``, 1 for an example and 0 for a padded row, as
+    :func:`batches` makes it with ``remainder="pad"``; without it all rows are examples. Every
+    runner takes this step as it takes an update, and gives the same means: nothing of the train
+    state changes or is consumed.
+
+    Args:
+      metrics_fn: ``metrics_fn(params, state, batch)`` returns named arrays of shape (rows,), a
+        number for each example. The state that ``apply`` returns is dropped: pass
+        ``is_training=False``.
+
+    Returns:
+      ``evaluate(train_state, batch, *, axis_name=None) -> metrics``, the means by name, scalars
+      of float32 at least, and ``"examples"``, over how many they are; see :func:`mean_metrics`.
+
+    Raises:
+      ArgumentError: at the first call, if ``metrics_fn`` returns anything else.
+      DeviceStackedError: at the first call, if the train state has a device axis.
+
+    Example:
+      >>> import jax, jax.numpy as jnp, numpy as np, optax
+      >>> from haiku_state import batches, init_train_state, jit_update, LinearRegression
+      >>> from haiku_state import make_evaluate, mean_metrics, pure_pair
+      >>> model = pure_pair(LinearRegression)
+      >>> def metrics_fn(params, state, batch):
+      ...     prediction, _ = model.apply(params, state, None, batch["inputs"], False)
+      ...     return {"error": jnp.abs(prediction - batch["targets"])}
+      >>> data = {"inputs": np.ones((3, 2)), "targets": np.array([1.0, 2.0, 6.0])}
+      >>> train_state = init_train_state(
+      ...     model.init, optax.sgd(0.1), jax.random.key(0), data["inputs"], True)
+      >>> run = jit_update(make_evaluate(metrics_fn))
+      >>> padded = batches(data, 2, remainder="pad")
+      >>> mean_metrics(run(train_state, run.feed(batch)) for batch in padded)
+      {'error': 3.0}
+
+    References:
+      :func:`example_mean`.
+    """
+
+    def evaluate(train_state: TrainState, batch: Batch, *, axis_name: str | None = None) -> Metrics:
+        params, state, step = train_state.params, train_state.state, train_state.step
+        if jnp.ndim(step):
+            call = "evaluate(train_state, batch)"
+            raise stacked_error("train_state.step", jnp.shape(step), (), call)
+        with named_errors(params=params, state=state, batch=batch):
+            values = metrics_fn(params, state, batch)
+        rows = jnp.shape(jax.tree.leaves(batch)[0])[0]
+        if not isinstance(values, Mapping) or any(
+            np.shape(v)[:1] != (rows,) for v in values.values()
+        ):
+            raise arguments.example_metrics(values, rows)
+        mask = batch.get("mask")
+        means = {
+            name: as_metric(example_mean(each, mask, axis_name)) for name, each in values.items()
+        }
+        examples = jnp.float32(rows) if mask is None else jnp.sum(mask, dtype=jnp.float32)
+        if axis_name is not None:
+            examples = jax.lax.psum(examples, axis_name)
+        return {**means, "examples": examples}
+
+    evaluate.is_evaluation = True  # type: ignore[attr-defined]
+    return evaluate
+
+
+def mean_metrics(metrics: Iterable[Metrics]) -> dict[str, float]:
+    r"""Average the metrics of several batches over all their examples.
+
+    .. math:: \frac{\sum_b n_b\,m_b}{\sum_b n_b}
+
+    Args:
+      metrics: what each call of an evaluation step returned, with ``"examples"``; a stack of them,
+        as :func:`scan_update` returns it, counts as several.
+
+    Returns:
+      The means by name, as Python floats; NaN if there is no example.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import mean_metrics
+      >>> mean_metrics([{"accuracy": 1.0, "examples": 3}, {"accuracy": 0.5, "examples": 1}])
+      {'accuracy': 0.875}
+
+    References:
+      :func:`make_evaluate`.
+    """
+    rows: list[dict[str, Any]] = [dict(jax.device_get(each)) for each in metrics]
+    columns = {
+        name: np.concatenate([np.ravel(row[name]) for row in rows]).astype(np.float64)
+        for name in (rows[0] if rows else ())
+    }
+    counts = columns.pop("examples", np.zeros(0))
+    total = counts.sum()
+    return {
+        name: float(np.dot(counts, values) / total) if total else float("nan")
+        for name, values in columns.items()
+    }

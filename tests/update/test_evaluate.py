@@ -1,0 +1,94 @@
+"""An evaluation step: one mean on every runner, and nothing of the train state changes."""
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from digits import SGD, start
+from runners import RUNNERS
+
+import haiku_state as hs
+from haiku_state.errors import ArgumentError, DeviceStackedError
+
+ROWS = 100  # in batches of 32: the last has 4 rows, and 28 that are padded
+
+
+def classify(x):
+    return hs.Classifier([32], 10, 0.9)(x, is_training=False)
+
+
+PAIR = hk.transform_with_state(classify)
+
+
+def metrics_fn(params, state, batch):
+    logits, _ = PAIR.apply(params, state, None, batch["inputs"])
+    right = jnp.argmax(logits, axis=-1) == batch["targets"]
+    return {"accuracy": right, "norm": jnp.sum(jnp.square(logits), axis=-1)}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    """The means over all rows, in float64, of what each row gives alone."""
+    data = {name: values[:ROWS] for name, values in hs.load_digits().test.items()}
+    train_state = start(SGD)
+    logits, _ = PAIR.apply(train_state.params, train_state.state, None, data["inputs"])
+    logits = np.float64(logits)
+    right = logits.argmax(-1) == data["targets"]
+    return data, {"accuracy": right.mean(), "norm": np.square(logits).sum(-1).mean()}
+
+
+@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
+def test_each_runner_gives_the_mean_over_all_examples(runner, expected):
+    data, means = expected
+    run = runner(hs.make_evaluate(metrics_fn))
+    placed = run.place(start(SGD))
+    padded = run.feed_all(hs.batches(data, 32, remainder="pad"))
+    found = hs.mean_metrics(run(placed, batch) for batch in padded)
+    assert found == pytest.approx(means, rel=1e-5)
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(placed))
+    assert run.trace_count == 1
+    kept = run.one(placed)
+    jax.tree.map(np.testing.assert_array_equal, kept[:3], start(SGD)[:3])
+
+
+@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
+def test_no_rows_but_padded_ones_count_for_nothing(runner):
+    run = runner(hs.make_evaluate(lambda params, state, batch: {"x": batch["x"]}))
+    batch = {"x": np.full(8, np.nan, np.float32), "mask": np.zeros(8, np.float32)}
+    metrics = run(run.place(start(SGD)), run.feed(batch))
+    assert np.all(metrics["examples"] == 0)
+    assert np.all(metrics["x"] == 0)
+    assert np.isnan(hs.mean_metrics([metrics])["x"])
+
+
+def test_half_precision_and_integers_are_averaged_in_float32():
+    half = np.full(4, 60000, np.float16)  # whose sum is more than float16 holds
+    evaluate = hs.make_evaluate(lambda params, state, batch: dict(batch))
+    metrics = evaluate(start(SGD), {"half": half, "count": np.arange(4)})
+    assert (metrics["half"], metrics["count"]) == (60000, 1.5)
+    assert {leaf.dtype for leaf in metrics.values()} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("result", [{"loss": jnp.float32(1)}, jnp.ones(8), {"loss": jnp.ones(3)}])
+def test_a_metric_that_is_not_one_number_for_each_example_is_named(result):
+    run = hs.jit_update(hs.make_evaluate(lambda params, state, batch: result))
+    with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
+        run(start(SGD), {"x": np.ones(8, np.float32)})
+
+
+def test_stacked_replicas_are_named():
+    run = hs.jit_update(hs.make_evaluate(metrics_fn))
+    with pytest.raises(DeviceStackedError, match=r"^train_state\.step has shape"):
+        run(hs.replicate(start(SGD)), {"x": np.ones(8, np.float32)})
+
+
+def test_the_means_of_batches_count_by_their_examples():
+    """As one mean in float64, also of stacks, and of what Python and NumPy give."""
+    rng = np.random.default_rng(0)
+    values, counts = rng.normal(0, 1, 6), rng.integers(1, 9, 6)
+    single = [{"x": v, "examples": c} for v, c in zip(values[:3], counts[:3], strict=True)]
+    stack = {"x": jnp.asarray(values[3:], jnp.float32), "examples": counts[3:]}
+    found = hs.mean_metrics(iter([*single, stack]))
+    assert found["x"] == pytest.approx(np.average(values, weights=counts), rel=1e-6)
+    assert hs.mean_metrics([]) == {}
