@@ -640,8 +640,7 @@ PROBLEMS = {
     "12 jax.lax.scan around a module, at init": Problem(
         lambda: hs.pure_pair(scanned(jax.lax.scan)).init(None, X),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n"
-        "    state['counter']['count']",
+        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -651,8 +650,7 @@ PROBLEMS = {
     "12 jax.lax.scan around a module": Problem(
         lambda: hs.pure_pair(scanned(jax.lax.scan)).apply({}, COUNTER.init(None)[1], None, X),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n"
-        "    state['counter']['count']",
+        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -664,8 +662,7 @@ PROBLEMS = {
             {}, COUNTER.init(None)[1], None, X
         ),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n"
-        "    state['counter']['count']",
+        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -675,8 +672,7 @@ PROBLEMS = {
     "12 the next use of a leaked state": Problem(
         lambda: COUNTER.apply({}, leaked_state(), None),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n"
-        "    state['counter']['count']",
+        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -863,8 +859,7 @@ PROBLEMS = {
     "28 stacked params": Problem(
         lambda: LINEAR.apply(stack(LINEAR.init(KEY, X)[0]), {}, None, X),
         errors.DeviceStackedError,
-        "params['linear']['w'] has shape (4, 4, 4) instead of (4, 4): it has a leading"
-        " axis.",
+        "params['linear']['w'] has shape (4, 4, 4) instead of (4, 4): it has a leading axis.",
         "apply(params, state, rng, inputs)",
         "apply(unreplicate(params), unreplicate(state), rng, inputs)",
         STACKED,
