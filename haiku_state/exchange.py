@@ -35,7 +35,8 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
     Unlike collectives, it needs no devices, and works where the processes disagree on anything.
 
     Args:
-      value: what this process gives, as JSON takes it: tuples come back as lists.
+      value: what this process gives, as JSON takes it: tuples come back as lists, and
+        what JSON does not know, such as a path, as text.
       seconds: how long to wait for the others.
 
     Returns:
@@ -49,7 +50,7 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
         return [value]
     name, wait = f"haiku_state/{next(_exchanges)}", round(1000 * seconds)
     # as text: jaxlib 0.4.38 dies on Python 3.13 of a segmentation fault when it returns bytes
-    store.key_value_set(f"{name}/{index:09}", json.dumps(value))
+    store.key_value_set(f"{name}/{index:09}", json.dumps(value, default=str))
     interruptible(lambda: store.wait_at_barrier(f"{name}/given", wait))
     found = sorted(store.key_value_dir_get(name))
     # the store ends with process 0, which must not be before all have read it

@@ -248,10 +248,10 @@ def division_error(batch: Any, parts: int, wrong: str, **texts: Any) -> BatchDiv
 
 def _memory_of(array: jax.Array) -> Any:
     """Return where an array begins; two arrays are different objects even if they share memory."""
-    if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
-        array = jax.random.key_data(array)
     if array.is_deleted():
         return id(array)
+    if jnp.issubdtype(array.dtype, jax.dtypes.prng_key):
+        array = jax.random.key_data(array)
     shard = array.addressable_shards[0]
     return shard.device, shard.data.unsafe_buffer_pointer()
 

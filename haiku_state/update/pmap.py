@@ -84,6 +84,7 @@ def pmap_update(
     Raises:
       ArgumentError: ``devices`` is a name.
       LeadingAxisError: at a call, if the leading device axis is missing or has the wrong length.
+      SharedBufferError: at a call, if two leaves of the train state are one array.
       ReplicaMismatchError: at the first call, if the replicas have drifted apart.
       DonatedBufferError: at a call, if an earlier one has consumed the train state.
 

@@ -95,7 +95,9 @@ def make_update(
             return mean(loss_fn(params, state, step_rng, batch)[0])
 
         with loss_errors(params=params, state=state, batch=batch), one_check(strict):
-            count = None if weight is None else jnp.asarray(weight(batch))
+            count = None
+            if weight is not None and axis_name is not None:
+                count = jnp.asarray(weight(batch))
             grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
             result, grads = grad_fn(params, state, step_rng, batch)
             loss, new_state, metrics = expect_loss(result)

@@ -127,6 +127,17 @@ def test_no_example_at_all_has_the_gradient_0(name):
     assert (metrics["loss"], metrics["mean"]) == (0, 0)
 
 
+def test_a_weight_is_asked_for_only_where_devices_are_averaged():
+    """So the batches of a single device need no mask."""
+    _, train_state = square(None)
+    update = hs.make_update(
+        lambda params, state, rng, batch: (params["w"] ** 2, (state, {})),
+        optax.sgd(0.1),
+        weight=lambda batch: batch["mask"].sum(),
+    )
+    hs.jit_update(update)(train_state, {"x": np.ones(4, np.float32)})
+
+
 def test_a_mean_over_examples_of_half_precision_is_summed_in_float32():
     values = jnp.full(4, 60000, jnp.float16)  # whose sum is more than float16 holds
     mean = hs.example_mean(values)
