@@ -2,13 +2,11 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from haiku_state.errors import ArgumentError, BatchDivisionError, MissingExtraError
-from haiku_state.errors.describe import describe_tree
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import BatchDivisionError, MissingExtraError, arguments
 from haiku_state.typing import Batch
 
 
@@ -139,23 +137,17 @@ def batches(
     arrays = {name: _as_array(values) for name, values in data.items()}
     lengths = {len(values) if np.ndim(values) else 0 for values in arrays.values()}
     if len(lengths) != 1 or lengths == {0}:
-        expected = _("arrays with the same number of rows, at least 1")
-        fitting = '{"inputs": inputs, "targets": targets}'
-        _refuse("data", describe_tree(data), expected, "batches({}, batch_size)", fitting)
+        raise arguments.batch_data(data)
     [rows] = lengths
     if remainder not in ("drop", "keep", "pad"):
-        expected = _('"drop", "keep" or "pad"')
-        call = "batches(data, batch_size, remainder={})"
-        _refuse("remainder", repr(remainder), expected, call, '"drop"')
+        raise arguments.remainder(remainder)
     if batch_size < 1 or (batch_size > rows and remainder == "drop"):
-        expected = f"1–{rows}" if remainder == "drop" else _("1 or more")
-        _refuse("batch_size", batch_size, expected, "batches(data, {})", min(rows, 32))
+        raise arguments.batch_size(batch_size, rows, remainder == "drop")
     if skip < 0:
-        _refuse("skip", skip, _("0 or more"), "batches(data, batch_size, skip={})", 0)
+        raise arguments.skip(skip)
     i, n = part
     if not 0 <= i < n:
-        call = "batches(data, batch_size, part={})"
-        _refuse("part", part, "(i, n), 0 ≤ i < n", call, (0, max(1, n)))
+        raise arguments.part(part)
     if batch_size % n:
         raise BatchDivisionError(
             rows=batch_size,
@@ -207,7 +199,7 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
       :func:`scan_update`.
     """
     if count < 1:
-        _refuse("count", count, _("1 or more"), "stack_batches(batches, {})", 1)
+        raise arguments.stack_count(count)
 
     def stacks() -> Iterator[Batch]:
         for _same, alike in itertools.groupby(batches, _shapes):
@@ -215,31 +207,6 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
                 yield {name: np.stack([batch[name] for batch in stack]) for name in stack[0]}
 
     return stacks()
-
-
-# why an argument must be as it is expected
-_WHY = {
-    "data": _("row i of all arrays is one example"),
-    "batch_size": _('a batch has at least one row; "drop" drops what makes no whole batch'),
-    "remainder": _(
-        "it says what to do with the last rows if batch_size does not divide their number"
-    ),
-    "skip": _("it is the number of batches to skip at the beginning"),
-    "part": _("process i of n gets part i, counted from 0"),
-    "count": _("a stack holds at least one batch"),
-}
-
-
-def _refuse(argument: str, value: Any, expected: str, call: str, fitting: Any) -> NoReturn:
-    raise ArgumentError(
-        argument=argument,
-        value=value,
-        expected=expected,
-        wrong=call.format(value),
-        right=call.format(fitting),
-        why=_WHY[argument],
-        more="api/data",
-    )
 
 
 def _as_array(values: Any) -> Any:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors.base import ArgumentError, as_lines
-from haiku_state.errors.describe import describe, describe_tree, with_dicts
+from haiku_state.errors.describe import describe, describe_tree, leading_axis_error, with_dicts
 from haiku_state.errors.functionalize import AttributeKindError, StaticAttributeError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.modules import TracedFlagError
@@ -20,6 +20,7 @@ from haiku_state.errors.state import StateStructureError
 from haiku_state.errors.updates import (
     BatchDivisionError,
     DeviceCountError,
+    LeadingAxisError,
     MeshPlacementError,
     ReplicaMismatchError,
 )
@@ -124,7 +125,7 @@ def ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentErr
     )
 
 
-# ---- Pairs, update steps and what is around them
+# ---- Pairs and states
 
 
 def module(given: Any) -> ArgumentError:
@@ -165,36 +166,6 @@ def made_in_loop(names: str) -> ArgumentError:
     )
 
 
-def step_result(result: Any) -> ArgumentError:
-    """What an update step returns, if it is not a train state and metrics."""
-    return ArgumentError(
-        argument="update(train_state, batch)",
-        value=describe_tree(result),
-        expected="(train_state, metrics)",
-        wrong="return train_state",
-        right="return train_state, {}",
-        why=_("a runner returns both; a step without metrics returns an empty dict"),
-        more="update/jitted_update",
-    )
-
-
-def replicas_differ(drifted: dict[str, float], axis_name: str) -> ReplicaMismatchError:
-    """Replicas that drifted apart, with what would have averaged them."""
-    paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
-    wrong, right = "value = f(rows)", f'value = jax.lax.pmean(f(rows), "{axis_name}")'
-    if any(re.match(r"\.(params|opt_state)", path) for path in drifted):
-        wrong = "grads = jax.grad(loss_fn)(params)"
-        right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
-    elif all(re.search(r"/~/(mean|var)_ema'\]", path) for path in drifted):
-        wrong = "BatchNorm(True, True, 0.9)"
-        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
-    elif found := re.search(r"\['(\w+)'\]$", next(iter(drifted))):
-        name = found[1]
-        wrong = f'hk.set_state("{name}", {name})'
-        right = f'hk.set_state("{name}", jax.lax.pmean({name}, "{axis_name}"))'
-    return ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
-
-
 def shape_advice(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, str]:
     """What to write instead, where the shape of a leaf of the state has changed."""
     kept = [length for length in before if length != 1]
@@ -220,107 +191,7 @@ def shape_advice(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> 
     }
 
 
-def device_count(wanted: int, started: int, variable: str | None) -> DeviceCountError:
-    """More devices than there are: JAX has started, or a variable has chosen their number."""
-    if variable is None:
-        return DeviceCountError(wanted=wanted, started=started)
-    flag = "--xla_force_host_platform_device_count={}"
-    value = flag if variable == "XLA_FLAGS" else "{}"
-    return DeviceCountError(
-        wanted=wanted,
-        started=started,
-        wrong=f"{variable}={value.format(started)}",
-        right=f"{variable}={value.format(wanted)}",
-        why=_(
-            "the environment has chosen the number of CPU devices, and use_devices does not change "
-            "it: set the variable to a larger number, or unset it"
-        ),
-    )
-
-
-def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
-    """A train state without a step, which is the name of its checkpoint."""
-    path, with_step = "train_state.step", "dataclasses.replace(train_state, step={})"
-    if isinstance(train_state, Mapping):
-        path, with_step = "train_state['step']", "{{**train_state, 'step': {}}}"
-    elif isinstance(train_state, tuple) and "step" in getattr(train_state, "_fields", ()):
-        with_step = "train_state._replace(step={})"
-    elif not hasattr(train_state, "step"):
-        with_step = "{{'train_state': train_state, 'step': {}}}"
-    return ArgumentError(
-        argument=path,
-        value=str(step),
-        expected=_("a nonnegative integer"),
-        wrong="save_checkpoint(directory, train_state)",
-        right=f"save_checkpoint(directory, {with_step.format('jnp.int32(0)')})",
-        why=_("the step is the name of the checkpoint; the newest has the largest step"),
-        more="api/storage",
-    )
-
-
-def checkpoint_url(directory: str, function: str) -> ArgumentError:
-    """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
-    name = directory.rstrip("/").rpartition("/")[2]
-    return ArgumentError(
-        argument="directory",
-        value=repr(directory),
-        expected=_("a folder of the file system"),
-        wrong=f"{function}({directory!r}, train_state)",
-        right=f"{function}({'/mnt/bucket/' + name!r}, train_state)",
-        why=_(
-            "a checkpoint is complete because its folder gets its name in one step, which no "
-            "bucket has: mount it, or copy complete checkpoints there"
-        ),
-        more="api/storage",
-    )
-
-
-def devices(given: str) -> ArgumentError:
-    """A name in the place of the devices, which come first here."""
-    return ArgumentError(
-        argument="devices",
-        value=repr(given),
-        expected=_("a list of devices"),
-        wrong=f"pmap_update(update, {given!r})",
-        right=f"pmap_update(update, axis_name={given!r})",
-        why=_("the devices come before the name of their axis, in all functions of this package"),
-        more="api/update",
-    )
-
-
-def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
-    """An opt_state that is not that of the optimizer which gets it."""
-    return ArgumentError(
-        argument=path,
-        value=_structure_of(optimizer_state),
-        expected=_structure_of(expected),
-        wrong="train_state = train_state._replace(opt_state=other)",
-        right="train_state = train_state._replace(opt_state=optimizer.init(train_state.params))",
-        why=_("each optimizer keeps its own opt_state, in the named tuples that its init returns"),
-        more="update/jitted_update",
-    )
-
-
-def _structure_of(tree: Any) -> str:
-    text = re.sub(r"^PyTreeDef\((.*)\)$", r"\1", str(jax.tree.structure(with_dicts(tree))))
-    text = re.sub(r"CustomNode\(namedtuple\[(\w+)\], \[", r"\1([", text)
-    return text if len(text) < 200 else f"{text[:197]}…"
-
-
-def example_metrics(values: Any, rows: int) -> ArgumentError:
-    """Metrics of an evaluation that are not one number for each example."""
-    return ArgumentError(
-        argument="metrics_fn(params, state, batch)",
-        value=describe_tree(values),
-        expected=_("named arrays with the rows of the batch"),
-        wrong='return {"accuracy": jnp.mean(correct)}',
-        right='return {"accuracy": correct}',
-        why=_(
-            "the step itself takes the mean, over the examples of all devices and without padded "
-            "rows"
-        ),
-        more="api/update",
-    )
+# ---- Classes
 
 
 def functionalized_class(given: Any) -> ArgumentError:
@@ -468,6 +339,9 @@ def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> Tra
     )
 
 
+# ---- Update and evaluation steps
+
+
 def random_key(rng: Any) -> ArgumentError:
     """What is no single random key."""
     return ArgumentError(
@@ -479,6 +353,57 @@ def random_key(rng: Any) -> ArgumentError:
         why=_("the train state carries a key, which each step splits"),
         more="haiku/randomness",
     )
+
+
+def step_result(result: Any) -> ArgumentError:
+    """What an update step returns, if it is not a train state and metrics."""
+    return ArgumentError(
+        argument="update(train_state, batch)",
+        value=describe_tree(result),
+        expected="(train_state, metrics)",
+        wrong="return train_state",
+        right="return train_state, {}",
+        why=_("a runner returns both; a step without metrics returns an empty dict"),
+        more="update/jitted_update",
+    )
+
+
+def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
+    """An opt_state that is not that of the optimizer which gets it."""
+    return ArgumentError(
+        argument=path,
+        value=_structure_of(optimizer_state),
+        expected=_structure_of(expected),
+        wrong="train_state = train_state._replace(opt_state=other)",
+        right="train_state = train_state._replace(opt_state=optimizer.init(train_state.params))",
+        why=_("each optimizer keeps its own opt_state, in the named tuples that its init returns"),
+        more="update/jitted_update",
+    )
+
+
+def _structure_of(tree: Any) -> str:
+    text = re.sub(r"^PyTreeDef\((.*)\)$", r"\1", str(jax.tree.structure(with_dicts(tree))))
+    text = re.sub(r"CustomNode\(namedtuple\[(\w+)\], \[", r"\1([", text)
+    return text if len(text) < 200 else f"{text[:197]}…"
+
+
+def example_metrics(values: Any, rows: int) -> ArgumentError:
+    """Metrics of an evaluation that are not one number for each example."""
+    return ArgumentError(
+        argument="metrics_fn(params, state, batch)",
+        value=describe_tree(values),
+        expected=_("named arrays with the rows of the batch"),
+        wrong='return {"accuracy": jnp.mean(correct)}',
+        right='return {"accuracy": correct}',
+        why=_(
+            "the step itself takes the mean, over the examples of all devices and without padded "
+            "rows"
+        ),
+        more="api/update",
+    )
+
+
+# ---- Devices and replicas
 
 
 def device_number(argument: str, count: int, most: int, call: str) -> ArgumentError:
@@ -494,8 +419,128 @@ def device_number(argument: str, count: int, most: int, call: str) -> ArgumentEr
     )
 
 
-def explicit_mesh(mesh: Any, made: Any, auto: Any) -> ArgumentError:
+def device_count(wanted: int, started: int, variable: str | None) -> DeviceCountError:
+    """More devices than there are: JAX has started, or a variable has chosen their number."""
+    if variable is None:
+        return DeviceCountError(wanted=wanted, started=started)
+    flag = "--xla_force_host_platform_device_count={}"
+    value = flag if variable == "XLA_FLAGS" else "{}"
+    return DeviceCountError(
+        wanted=wanted,
+        started=started,
+        wrong=f"{variable}={value.format(started)}",
+        right=f"{variable}={value.format(wanted)}",
+        why=_(
+            "the environment has chosen the number of CPU devices, and use_devices does not change "
+            "it: set the variable to a larger number, or unset it"
+        ),
+    )
+
+
+def devices(given: str) -> ArgumentError:
+    """A name in the place of the devices, which come first here."""
+    return ArgumentError(
+        argument="devices",
+        value=repr(given),
+        expected=_("a list of devices"),
+        wrong=f"pmap_update(update, {given!r})",
+        right=f"pmap_update(update, axis_name={given!r})",
+        why=_("the devices come before the name of their axis, in all functions of this package"),
+        more="api/update",
+    )
+
+
+def batches_axis(batch: Any) -> LeadingAxisError | None:
+    """Stacked batches whose leaves do not share their leading axis; None if they do."""
+    return leading_axis_error(
+        {"batch": batch},
+        {"batch": "run(train_state, next(stack_batches(batches, 8)))"},
+        wrong="run(train_state, batch)",
+        why=_("entry i of the leading axis of all leaves is batch i"),
+        more="update/many_steps",
+    )
+
+
+def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
+    """A train state without members, or a batch that should have some; None if all have them.
+
+    Args:
+      train_state: what has the members.
+      batch: None where the members share it.
+    """
+    stacked = "jax.vmap(lambda key: init_train_state(init, optimizer, key, x))(keys)"
+    return leading_axis_error(
+        {"train_state": train_state, "batch": batch},
+        {
+            "train_state": f"train_state = {stacked}",
+            "batch": "batch = jax.tree.map(lambda *rows: jnp.stack(rows), *batches)",
+        },
+        wrong="vmap_update(update)(train_state, batch)",
+        why=_("entry i of the leading axis of all leaves is member i"),
+        more="update/many_steps",
+    )
+
+
+def devices_axis(train_state: Any, batch: Any, count: int) -> LeadingAxisError | None:
+    """A train state or a batch without an entry for each device; None if both have them."""
+    return leading_axis_error(
+        {"train_state": train_state, "batch": batch},
+        {
+            "train_state": "train_state = replicate(train_state)",
+            "batch": f"batch = split_batch(batch, {count})",
+        },
+        length=count,
+        wrong="pmap_update(update)(train_state, batch)",
+        why=_("pmap gives entry i of the leading axis to device i"),
+        more="update/pmapped_update",
+    )
+
+
+def replicas_axis(tree: Any) -> LeadingAxisError | None:
+    """A tree that has no replicas to take one of; None if it has."""
+    return leading_axis_error(
+        {"tree": tree},
+        {"tree": "unreplicate(train_state)"},
+        wrong="unreplicate(unreplicate(train_state))",
+        why=_("pmap gives entry i of the leading axis to device i"),
+        more="update/pmapped_update",
+    )
+
+
+def replicas_differ(drifted: dict[str, float], axis_name: str) -> ReplicaMismatchError:
+    """Replicas that drifted apart, with what would have averaged them."""
+    paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
+    wrong, right = "value = f(rows)", f'value = jax.lax.pmean(f(rows), "{axis_name}")'
+    if any(re.match(r"\.(params|opt_state)", path) for path in drifted):
+        wrong = "grads = jax.grad(loss_fn)(params)"
+        right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
+    elif all(re.search(r"/~/(mean|var)_ema'\]", path) for path in drifted):
+        wrong = "BatchNorm(True, True, 0.9)"
+        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
+    elif found := re.search(r"\['(\w+)'\]$", next(iter(drifted))):
+        name = found[1]
+        wrong = f'hk.set_state("{name}", {name})'
+        right = f'hk.set_state("{name}", jax.lax.pmean({name}, "{axis_name}"))'
+    return ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
+
+
+def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
+    """Train states that are not the same in all processes."""
+    return ReplicaMismatchError(
+        paths=as_lines(different),
+        wrong="init_train_state(init, optimizer, jax.random.key(process_id), inputs)",
+        right="init_train_state(init, optimizer, jax.random.key(0), inputs)",
+        why=_(
+            "each process makes its own copy: all must start from the same seed, or from the "
+            "same file"
+        ),
+    )
+
+
+def explicit_mesh(mesh: Any) -> ArgumentError:
     """A mesh whose axes are explicit."""
+    made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}"
+    auto = f"axis_types={mesh.devices.ndim} * (jax.sharding.AxisType.Auto,)"
     return ArgumentError(
         argument="mesh",
         value=mesh,
@@ -510,7 +555,7 @@ def explicit_mesh(mesh: Any, made: Any, auto: Any) -> ArgumentError:
     )
 
 
-def unplaceable(path: Any, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementError:
+def unplaceable(path: str, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that a mesh cannot hold as a rule says."""
     return MeshPlacementError(
         path=path,
@@ -522,20 +567,7 @@ def unplaceable(path: Any, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementErro
     )
 
 
-def processes_differ(different: Any) -> ReplicaMismatchError:
-    """Train states that are not the same in all processes."""
-    return ReplicaMismatchError(
-        paths=as_lines(different),
-        wrong="init_train_state(init, optimizer, jax.random.key(process_id), inputs)",
-        right="init_train_state(init, optimizer, jax.random.key(0), inputs)",
-        why=_(
-            "each process makes its own copy: all must start from the same seed, or from the "
-            "same file"
-        ),
-    )
-
-
-def misplaced(path: Any, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError:
+def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that is not where a step on a mesh needs it."""
     return MeshPlacementError(
         path=path,
@@ -545,13 +577,76 @@ def misplaced(path: Any, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError
     )
 
 
-def loss_scale(loss_scale: Any) -> ArgumentError:
+# ---- Data
+
+
+def batch_data(data: Any) -> ArgumentError:
+    """Arrays without rows, or with different numbers of them."""
+    expected = _("arrays with the same number of rows, at least 1")
+    fitting = '{"inputs": inputs, "targets": targets}'
+    why = _("row i of all arrays is one example")
+    value = describe_tree(data)
+    return _not_cut("data", value, expected, "batches({}, batch_size)", fitting, why)
+
+
+def remainder(given: Any) -> ArgumentError:
+    """What is none of the three ways to treat the last rows."""
+    why = _("it says what to do with the last rows if batch_size does not divide their number")
+    call = "batches(data, batch_size, remainder={})"
+    expected = _('"drop", "keep" or "pad"')
+    return _not_cut("remainder", repr(given), expected, call, '"drop"', why)
+
+
+def batch_size(given: int, rows: int, drops: bool) -> ArgumentError:
+    """A size that gives no batch of so many rows, where the last partial one is dropped or kept."""
+    why = _('a batch has at least one row; "drop" drops what makes no whole batch')
+    expected = f"1–{rows}" if drops else _("1 or more")
+    return _not_cut("batch_size", given, expected, "batches(data, {})", min(rows, 32), why)
+
+
+def skip(given: int) -> ArgumentError:
+    """A negative number of batches to skip."""
+    why = _("it is the number of batches to skip at the beginning")
+    return _not_cut("skip", given, _("0 or more"), "batches(data, batch_size, skip={})", 0, why)
+
+
+def part(given: tuple[int, int]) -> ArgumentError:
+    """A part that is not one of as many as it says."""
+    why = _("process i of n gets part i, counted from 0")
+    fitting, call = (0, max(1, given[1])), "batches(data, batch_size, part={})"
+    return _not_cut("part", given, "(i, n), 0 ≤ i < n", call, fitting, why)
+
+
+def stack_count(given: int) -> ArgumentError:
+    """A stack of no batches."""
+    why = _("a stack holds at least one batch")
+    return _not_cut("count", given, _("1 or more"), "stack_batches(batches, {})", 1, why)
+
+
+def _not_cut(
+    argument: str, value: Any, expected: str, call: str, fitting: Any, why: str
+) -> ArgumentError:
+    return ArgumentError(
+        argument=argument,
+        value=value,
+        expected=expected,
+        wrong=call.format(value),
+        right=call.format(fitting),
+        why=why,
+        more="api/data",
+    )
+
+
+# ---- Recipes
+
+
+def loss_scale(given: Any) -> ArgumentError:
     """A loss scale that is not one of jmp."""
     return ArgumentError(
         argument="loss_scale",
-        value=repr(loss_scale),
+        value=repr(given),
         expected=_("a loss scale of jmp"),
-        wrong=f"scale_loss(optimizer, {loss_scale!r})",
+        wrong=f"scale_loss(optimizer, {given!r})",
         right="scale_loss(optimizer, jmp.DynamicLossScale(jnp.float32(2.0**15)))",
         why=_("jmp knows how the scale changes from step to step"),
         more="api/recipes",
@@ -585,7 +680,7 @@ def inner_loss_scale() -> LossScaleError:
     )
 
 
-def param_dtypes(wrong: Any, dtype: Any) -> ArgumentError:
+def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
     """Params that are not in the dtype of the policy."""
     return ArgumentError(
         argument="params",
@@ -598,7 +693,7 @@ def param_dtypes(wrong: Any, dtype: Any) -> ArgumentError:
     )
 
 
-def microbatches(statistics: Any, fits: Any, count: Any) -> ArgumentError:
+def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
     """A number of microbatches, or a kind of statistics, that cannot be."""
     return ArgumentError(
         argument="statistics" if fits else "count",
@@ -611,7 +706,7 @@ def microbatches(statistics: Any, fits: Any, count: Any) -> ArgumentError:
     )
 
 
-def uneven_microbatches(rows: Any, count: Any) -> BatchDivisionError:
+def uneven_microbatches(rows: int, count: int) -> BatchDivisionError:
     """Rows that do not divide into microbatches."""
     return BatchDivisionError(
         rows=rows,
@@ -622,7 +717,7 @@ def uneven_microbatches(rows: Any, count: Any) -> BatchDivisionError:
     )
 
 
-def average_decay_rate(decay_rate: Any) -> ArgumentError:
+def average_decay_rate(decay_rate: float) -> ArgumentError:
     """A weight of the past that is out of range."""
     return ArgumentError(
         argument="decay_rate",
@@ -689,7 +784,10 @@ def no_batches() -> ArgumentError:
     )
 
 
-def unsavable_leaf(path: Any, leaf: Any) -> ArgumentError:
+# ---- Storage
+
+
+def unsavable_leaf(path: str, leaf: Any) -> ArgumentError:
     """A leaf that would not come back as it is."""
     return ArgumentError(
         argument=path,
@@ -724,6 +822,43 @@ def not_params(path: str, leaf: Any, right: str) -> ArgumentError:
         wrong=f"{path} = {describe(leaf)}",
         right=right,
         why=_("Haiku's params and state are dicts of modules, each a dict of arrays"),
+        more="api/storage",
+    )
+
+
+def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
+    """A train state without a step, which is the name of its checkpoint."""
+    path, with_step = "train_state.step", "dataclasses.replace(train_state, step={})"
+    if isinstance(train_state, Mapping):
+        path, with_step = "train_state['step']", "{{**train_state, 'step': {}}}"
+    elif isinstance(train_state, tuple) and "step" in getattr(train_state, "_fields", ()):
+        with_step = "train_state._replace(step={})"
+    elif not hasattr(train_state, "step"):
+        with_step = "{{'train_state': train_state, 'step': {}}}"
+    return ArgumentError(
+        argument=path,
+        value=str(step),
+        expected=_("a nonnegative integer"),
+        wrong="save_checkpoint(directory, train_state)",
+        right=f"save_checkpoint(directory, {with_step.format('jnp.int32(0)')})",
+        why=_("the step is the name of the checkpoint; the newest has the largest step"),
+        more="api/storage",
+    )
+
+
+def checkpoint_url(directory: str, function: str) -> ArgumentError:
+    """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
+    name = directory.rstrip("/").rpartition("/")[2]
+    return ArgumentError(
+        argument="directory",
+        value=repr(directory),
+        expected=_("a folder of the file system"),
+        wrong=f"{function}({directory!r}, train_state)",
+        right=f"{function}({'/mnt/bucket/' + name!r}, train_state)",
+        why=_(
+            "a checkpoint is complete because its folder gets its name in one step, which no "
+            "bucket has: mount it, or copy complete checkpoints there"
+        ),
         more="api/storage",
     )
 

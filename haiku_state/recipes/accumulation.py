@@ -84,7 +84,7 @@ def accumulate(
     """
     fits = isinstance(count, int) and count >= 1
     if not fits or statistics not in ("each", "once"):
-        raise arguments.microbatches(statistics, fits, count)
+        raise arguments.microbatches(count, statistics, fits)
     hands_on = statistics == "each"
 
     def accumulated(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:

@@ -238,11 +238,8 @@ def shard_map_update(
 
 
 def _expect_auto(mesh: Mesh) -> None:
-    if not has_explicit_axes(mesh):
-        return
-    made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}"
-    auto = f"axis_types={mesh.devices.ndim} * (jax.sharding.AxisType.Auto,)"
-    raise arguments.explicit_mesh(mesh, made, auto)
+    if has_explicit_axes(mesh):
+        raise arguments.explicit_mesh(mesh)
 
 
 class _Shard(Runner[T, R]):

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from haiku_state.errors import arguments
-from haiku_state.errors.describe import division_error, leading_axis_error, with_dicts
+from haiku_state.errors.describe import division_error, with_dicts
 from haiku_state.typing import Batch, R, StepFn, T
-from haiku_state.update.replicas import ENTRY_PER_DEVICE, replicate, split_batch, unreplicate
+from haiku_state.update.replicas import replicate, split_batch, unreplicate
 from haiku_state.update.runner import Runner
 
 
@@ -38,18 +38,7 @@ class _Pmap(Runner[T, R]):
         return unreplicate(train_state)
 
     def explain(self, train_state: T, batch: Batch) -> Any:
-        count = len(self._devices)
-        return leading_axis_error(
-            {"train_state": train_state, "batch": batch},
-            {
-                "train_state": "train_state = replicate(train_state)",
-                "batch": f"batch = split_batch(batch, {count})",
-            },
-            wrong="pmap_update(update)(train_state, batch)",
-            why=ENTRY_PER_DEVICE,
-            more="update/pmapped_update",
-            length=count,
-        )
+        return arguments.devices_axis(train_state, batch, len(self._devices))
 
     def copy(self, train_state: T) -> T:
         copied: T = self._pmap(lambda tree: jax.tree.map(jnp.copy, tree))(train_state)

@@ -8,13 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import NamedSharding
 
-from haiku_state.errors.arguments import replicas_differ
-from haiku_state.errors.describe import division_error, leading_axis_error, leaves_by_path
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import division_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
-from haiku_state.errors.language import deferred as _
 
 Tree = TypeVar("Tree")
-ENTRY_PER_DEVICE = _("pmap gives entry i of the leading axis to device i")
 
 
 def replicate(
@@ -71,13 +69,7 @@ def unreplicate(tree: Tree) -> Tree:
     References:
       The inverse of :func:`replicate`.
     """
-    if error := leading_axis_error(
-        {"tree": tree},
-        {"tree": "unreplicate(train_state)"},
-        wrong="unreplicate(unreplicate(train_state))",
-        why=ENTRY_PER_DEVICE,
-        more="update/pmapped_update",
-    ):
+    if error := arguments.replicas_axis(tree):
         raise error
 
     def first(leaf: Any) -> jax.Array:
@@ -153,7 +145,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
         if not (spread := _spread(leaf)) <= atol
     }
     if drifted:
-        raise replicas_differ(drifted, axis_name)
+        raise arguments.replicas_differ(drifted, axis_name)
 
 
 def sync_state(state: Tree) -> Tree:

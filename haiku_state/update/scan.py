@@ -8,8 +8,7 @@ import jax
 import numpy as np
 
 from haiku_state.data import stack_batches
-from haiku_state.errors.describe import leading_axis_error
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import arguments
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.runner import Runner
 
@@ -28,13 +27,7 @@ class _Scan(Runner[T, R]):
         return stack_batches(batches, self._count)
 
     def explain(self, train_state: T, batch: Batch) -> Any:
-        return leading_axis_error(
-            {"batch": batch},
-            {"batch": "run(train_state, next(stack_batches(batches, 8)))"},
-            wrong="run(train_state, batch)",
-            why=_("entry i of the leading axis of all leaves is batch i"),
-            more="update/many_steps",
-        )
+        return arguments.batches_axis(batch)
 
 
 def _each(evaluate: Any, train_state: Any, batches: Any) -> Any:

@@ -5,8 +5,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from haiku_state.errors.describe import leading_axis_error, with_dicts
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import with_dicts
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.runner import Runner
 
@@ -35,17 +35,7 @@ class _Vmap(Runner[T, R]):
         return jax.tree.map(lambda leaf: leaf[0], train_state)
 
     def explain(self, train_state: T, batch: Batch) -> Any:
-        stacked = "jax.vmap(lambda key: init_train_state(init, optimizer, key, x))(keys)"
-        advice = {"train_state": f"train_state = {stacked}"}
-        if not self._shared_batch:
-            advice["batch"] = "batch = jax.tree.map(lambda *rows: jnp.stack(rows), *batches)"
-        return leading_axis_error(
-            {"train_state": train_state, "batch": batch},
-            advice,
-            wrong="vmap_update(update)(train_state, batch)",
-            why=_("entry i of the leading axis of all leaves is member i"),
-            more="update/many_steps",
-        )
+        return arguments.members_axis(train_state, None if self._shared_batch else batch)
 
 
 def vmap_update(
