@@ -295,6 +295,8 @@ def first_failure(defect: Defect) -> str:
             command, cwd=tree, env=environment, capture_output=True, encoding="utf-8"
         )
     failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", ran.stdout, re.MULTILINE)
+    if not failed and ran.returncode not in (0, 1):  # XLA has ended the whole process
+        return f"pytest died, {ran.returncode}"
     return failed[0] if failed else "NOTHING"
 
 
