@@ -60,6 +60,16 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
     return [json.loads(text) for _, text in found]
 
 
+def in_all(error: Exception) -> Exception:
+    """Mark an error that each process raises, because each has been told the same.
+
+    All of them end of it, so they wait for each other at exit, as after a normal end: a process
+    that ended at once would take the others with it before they have printed their error.
+    """
+    error.in_all_processes = True  # type: ignore[attr-defined]
+    return error
+
+
 def interruptible(call: Callable[[], Any]) -> Any:
     """Call a function in a thread: Python hears no Ctrl-C while the main one waits in C++."""
     future: Future[Any] = Future()

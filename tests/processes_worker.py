@@ -15,6 +15,7 @@ import numpy as np
 from jax._src.xla_bridge import CUDA_VISIBLE_DEVICES
 
 import haiku_state as hs
+from haiku_state import exchange
 from haiku_state import processes as distributed
 from haiku_state.processes import start as start_module
 from haiku_state.processes.watch import watching
@@ -94,9 +95,11 @@ def agree(coordinator, count, index, timeout, settings):
     distributed.start_processes(coordinator, count, index, timeout=timeout, settings=settings)
 
 
-def place(*arguments, bias):
-    """Place a train state on the mesh of all processes."""
+def place(*arguments, bias, delay):
+    """Place a train state on the mesh of all processes; this one hears from them too late."""
     _started(*arguments)
+    interruptible = exchange.interruptible
+    exchange.interruptible = lambda call: (interruptible(call), time.sleep(delay))
     train_state = {"rng": jax.random.key(0), "w": np.ones(2), "b": np.float32(bias)}
     hs.shard_train_state(train_state, hs.data_mesh())
     print("placed", flush=True)

@@ -22,7 +22,7 @@ from haiku_state.errors import ArgumentError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.processes import LateStartError, ProcessStartError
-from haiku_state.exchange import interruptible, values_of_all
+from haiku_state.exchange import in_all, interruptible, values_of_all
 from haiku_state.processes.watch import check_timeout, end_after_failure, watching
 from haiku_state.update.devices import request_devices
 
@@ -227,13 +227,13 @@ def _check_same(settings: Mapping[str, Any], timeout: float) -> None:
         if other.get(name) != first
     ]
     if differences:
-        raise ProcessStartError(
+        raise in_all(ProcessStartError(
             what=_("the processes disagree: {differences}."),
             differences="; ".join(differences),
             wrong="start_processes(…, settings={'seed': process_id})",
             right="start_processes(…, settings={'seed': 0})",
             why=_("all processes run one program on one train state: start each with the same"),
-        )
+        ))
 
 
 def _check_port(address: str, count: int) -> None:

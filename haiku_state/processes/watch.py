@@ -92,7 +92,7 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
     a stack dump. The line that :func:`start_processes` prints says what that means.
 
     At exit JAX waits until all processes have finished. A process that an exception ends does not
-    wait, so that the others notice at once; after a lost process the exit code is 3. An exception
+    wait, unless all raise the same one, so that the others notice at once; after a lost process the exit code is 3. An exception
     that the program catches changes nothing. ``sys.exit`` waits: where the others cannot finish,
     call :func:`end_processes` instead.
 
@@ -215,7 +215,7 @@ def end_after_failure() -> None:
     error = getattr(sys, "last_value", None)  # Python sets it when one has left the program
     if _lost.is_set() or isinstance(error, LostProcessError):
         end_processes(LOST)
-    if error is not None:
+    if error is not None and not hasattr(error, "in_all_processes"):
         end_processes(1)
 
 

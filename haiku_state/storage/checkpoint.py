@@ -34,7 +34,7 @@ from haiku_state.errors.base import restored
 from haiku_state.errors.describe import is_weak, leaves_by_path, with_dicts
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
-from haiku_state.exchange import gathered
+from haiku_state.exchange import gathered, in_all
 from haiku_state.storage.leaves import (
     arrays_of,
     data_of,
@@ -592,10 +592,10 @@ class _Processes(NamedTuple):
             own = self._named(error)
         told = gathered(own and _as_text(own))
         if own:
-            raise own
+            raise in_all(own)
         for text in told:
             if text:
-                raise _from_text(*text)
+                raise in_all(_from_text(*text))
         return result
 
     def _named(self, error: Exception) -> errors.HaikuStateError:

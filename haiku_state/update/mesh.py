@@ -16,7 +16,7 @@ from haiku_state.errors import (
 )
 from haiku_state.errors.describe import describe, division_error, leaves_by_path, with_dicts
 from haiku_state.errors.diagnosis import named_errors
-from haiku_state.exchange import gathered
+from haiku_state.exchange import gathered, in_all
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.runner import Runner
 
@@ -85,7 +85,7 @@ def _check_same(train_state: Any) -> None:
     paths = {path: None for other in others for path in (*first, *other)}
     different = [path for path in paths if any(o.get(path) != first.get(path) for o in others)]
     if different:
-        raise arguments.processes_differ(different)
+        raise in_all(arguments.processes_differ(different))
 
 
 def _bytes_of(leaf: Any) -> bytes:

@@ -237,7 +237,10 @@ haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_train_states_that_differ_between_processes_are_named(workers, bias):
     address = f"localhost:{free_port()}"
-    both = [workers.start("place", address, 2, index, bias=bias * index) for index in range(2)]
+    both = [
+        workers.start("place", address, 2, index, bias=bias * index, delay=float(index))
+        for index in range(2)
+    ]
     for worker in both:
         code, text = worker.end()
         assert (code, DIFFER in text) == ((1, True) if bias else (0, False)), text
