@@ -1,7 +1,13 @@
-"""The arguments that are refused: one function for each, with the wrong line and the right one."""
+"""What is refused: one function for each case, with the wrong line and the right one.
 
+Most are arguments; the folder of a checkpoint and a process that cannot start are here too, since
+the algorithms that refuse them hold no texts.
+"""
+
+import os
 import re
 import reprlib
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +19,13 @@ from haiku_state.errors.base import ArgumentError, as_lines
 from haiku_state.errors.describe import describe, describe_tree, leading_axis_error, with_dicts
 from haiku_state.errors.functionalize import AttributeKindError, StaticAttributeError
 from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 from haiku_state.errors.modules import TracedFlagError
 from haiku_state.errors.pairs import UncalledModuleError
+from haiku_state.errors.processes import ProcessStartError
 from haiku_state.errors.recipes import LossScaleError
 from haiku_state.errors.state import StateStructureError
+from haiku_state.errors.storage import CheckpointDirectoryError
 from haiku_state.errors.updates import (
     BatchDivisionError,
     DeviceCountError,
@@ -399,6 +408,19 @@ def example_metrics(values: Any, rows: int) -> ArgumentError:
             "the step itself takes the mean, over the examples of all devices and without padded "
             "rows"
         ),
+        more="api/update",
+    )
+
+
+def not_packed(train_state: Any) -> ArgumentError:
+    """A plain train state, where a runner packs it."""
+    return ArgumentError(
+        argument="train_state",
+        value=type(train_state).__name__,
+        expected=_("what run.place returns"),
+        wrong="run = jit_update(update, packed_bytes=4096); run(train_state, batch)",
+        right="run = jit_update(update, packed_bytes=4096); run(run.place(train_state), batch)",
+        why=_("between two calls this runner keeps the small leaves in one array"),
         more="api/update",
     )
 
@@ -846,6 +868,19 @@ def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
     )
 
 
+def packed_checkpoint(call: str) -> ArgumentError:
+    """A packed train state, which only its runner can read."""
+    return ArgumentError(
+        argument="train_state",
+        value="PackedState",
+        expected=_("a plain train state"),
+        wrong=call.format("train_state"),
+        right=call.format("run.one(train_state)"),
+        why=_("a checkpoint holds each leaf under its name; run.one unpacks them, run.place packs"),
+        more="api/storage",
+    )
+
+
 def checkpoint_url(directory: str, function: str) -> ArgumentError:
     """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
     name = directory.rstrip("/").rpartition("/")[2]
@@ -889,4 +924,195 @@ def checkpoint_position(position: Any) -> ArgumentError:
             "and None"
         ),
         more="api/storage",
+    )
+
+
+UNWRITABLE = _(
+    "`directory` must be a writable folder with enough free space, the same in all processes; the "
+    "older checkpoints are untouched"
+)
+UNREADABLE = _(
+    "the checkpoint may be intact, so no older one was taken: give this process access to the "
+    "folder, and enough memory"
+)
+
+
+def checkpoint_failure(
+    directory: Any, function: str, error: Exception, why: str
+) -> CheckpointDirectoryError:
+    """An error of the disk, or of Orbax."""
+    text = traceback.format_exception_only(error)[0]
+    return CheckpointDirectoryError(
+        directory=directory,
+        reason=text.splitlines()[0][:200],
+        wrong=f'{function}("{directory}", train_state)',
+        right=f'{function}("checkpoints", train_state)',
+        why=why,
+    )
+
+
+def checkpoints_locked(directory: Any) -> CheckpointDirectoryError:
+    """A folder where another run saves at this moment."""
+    return CheckpointDirectoryError(
+        directory=directory,
+        reason=translated(_("another run is saving there")),
+        wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
+        right=f'save_checkpoint("{directory}-2", train_state)',
+        why=_("each run has a folder of its own: they would replace each other's checkpoints"),
+    )
+
+
+def checkpoints_of_another(directory: Any, step: int, other: int) -> CheckpointDirectoryError:
+    """A folder with a step that this run has not reached, or with other leaves."""
+    reason = _("it holds a checkpoint of step {step} from a different train state")
+    return CheckpointDirectoryError(
+        directory=directory,
+        reason=translated(reason).format(step=other),
+        wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
+        right=f'save_checkpoint("{directory}-new", train_state)',
+        why=_("a later restore would take the other one; nothing was written or replaced"),
+    )
+
+
+def checkpoint_format(
+    directory: Any, step: int, found: Any, known: int
+) -> CheckpointDirectoryError:
+    """A checkpoint that a newer version of this package has written."""
+    reason = _("step {step} has format {found}, and this haiku_state knows formats up to {known}")
+    return CheckpointDirectoryError(
+        directory=directory,
+        reason=translated(reason).format(step=step, found=found, known=known),
+        wrong=f'restore_checkpoint("{directory}", train_state)',
+        right="pip install --upgrade haiku-state",
+        why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
+    )
+
+
+def missing_file(path: str) -> str:
+    """Say why a checkpoint is damaged: a file is gone."""
+    return translated(_("{path} is missing")).format(path=path)
+
+
+def changed_file(path: str) -> str:
+    """Say why a checkpoint is damaged: a file, or an array, is not what was written."""
+    return translated(_("{path} has changed since it was written")).format(path=path)
+
+
+# ---- Processes
+
+
+def timeout(given: Any, call: str) -> ArgumentError:
+    """A time that a thread cannot wait."""
+    return ArgumentError(
+        argument="timeout",
+        value=repr(given),
+        expected=_("a positive number of seconds"),
+        wrong=call.format(repr(given)),
+        right=call.format(300),
+        why=_("after that time without progress the process ends with a message"),
+        more="api/processes",
+    )
+
+
+def process_identity(name: str, expected: str, given: Mapping[str, Any]) -> ArgumentError:
+    """An address, a number of processes or an id that cannot be."""
+    fitting = {"coordinator": "localhost:1234", "num_processes": 2, "process_id": 0}
+    return ArgumentError(
+        argument=name,
+        value=repr(given[name]),
+        expected=expected,
+        wrong=f"start_processes{tuple(given.values())}",
+        right=f"start_processes{tuple({**given, name: fitting[name]}.values())}",
+        why=_(
+            "every process passes the address at which process 0 listens, the number of "
+            "processes, and its own id, counted from 0; under a scheduler, pass nothing"
+        ),
+        more="api/processes",
+    )
+
+
+def no_scheduler(missing: str) -> ProcessStartError:
+    """No arguments, and no scheduler that has set variables."""
+    return ProcessStartError(
+        what=_(
+            "start_processes() was called without arguments, but the environment has no {missing}."
+        ),
+        missing=missing,
+        wrong="start_processes()",
+        right="start_processes('localhost:1234', 2, 0)",
+        why=_(
+            "without arguments, JAX asks the scheduler that started the process (Slurm, Open "
+            "MPI, Kubernetes, a TPU pod); without one, pass the arguments"
+        ),
+    )
+
+
+def taken_port(address: str, count: int, error: OSError) -> ProcessStartError:
+    """A port at which process 0 cannot listen."""
+    host, _colon, port = address.rpartition(":")
+    return ProcessStartError(
+        what=_("process 0 cannot listen at {address}: {reason}."),
+        address=address,
+        reason=os.strerror(error.errno or 0),
+        wrong=f"start_processes{address, count, 0}",
+        right=f"start_processes{f'{host}:{int(port) % 65535 + 1}', count, 0}",
+        why=_(
+            "the port must be free on the machine of process 0, and only one process may have "
+            "process_id=0; choose another port in all processes"
+        ),
+    )
+
+
+def unjoined(address: str, count: int, index: int) -> ProcessStartError:
+    """A process that the others have not joined in time."""
+    return ProcessStartError(
+        address=address,
+        count=count,
+        index=index,
+        what=_(
+            "process {index} of {count} could not join the others at {address}: one of them is "
+            "missing, or has another num_processes, or process_id={index} or another one is taken "
+            "twice."
+        ),
+        wrong=f"start_processes{address, count, index}",
+        right=f"start_processes{address, count, 0}; …; start_processes{address, count, count - 1}",
+        why=_(
+            "start each process once, with the same num_processes and a process_id of its own, "
+            "where it can reach that address"
+        ),
+    )
+
+
+def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartError | None:
+    """Settings that are not the same in all processes, which have all told theirs."""
+    differences = [
+        f"{name}={first} (process_id=0), {name}={other.get(name)} (process_id={index})"
+        for name, first in everywhere[0].items()
+        for index, other in enumerate(everywhere)
+        if other.get(name) != first
+    ]
+    if not differences:
+        return None
+    return ProcessStartError(
+        what=_("the processes disagree: {differences}."),
+        differences="; ".join(differences),
+        wrong="start_processes(…, settings={'seed': process_id})",
+        right="start_processes(…, settings={'seed': 0})",
+        why=_("all processes run one program on one train state: start each with the same"),
+    )
+
+
+def unconnectable_devices(here: int) -> ProcessStartError:
+    """CPU devices of one process, more than this JAX can connect with those of others."""
+    return ProcessStartError(
+        what=_(
+            "each process has {devices} CPU devices, but this JAX can connect only one of them."
+        ),
+        devices=here,
+        wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={here}"',
+        right='XLA_FLAGS="--xla_force_host_platform_device_count=1"',
+        why=_(
+            "before JAX 0.4.33 the devices of a process connect one after the other, while "
+            "each waits for all of them: the first update would never end"
+        ),
     )

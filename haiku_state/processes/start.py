@@ -18,10 +18,10 @@ from haiku_state.compat import (
     process_timeouts,
     scheduler_processes,
 )
-from haiku_state.errors import ArgumentError
+from haiku_state.errors import arguments
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
-from haiku_state.errors.processes import LateStartError, ProcessStartError
+from haiku_state.errors.processes import LateStartError
 from haiku_state.exchange import in_all, interruptible, values_of_all
 from haiku_state.processes.watch import check_timeout, end_after_failure, watching
 from haiku_state.update.devices import request_devices
@@ -98,24 +98,12 @@ def start_processes(
         _check_port(address, count)
     if devices is not None:
         request_devices(devices, "devices", "start_processes(…, devices={})")
-    values: dict[str, Any] = {"address": address, "count": count, "index": index}
     if count > 1:
-        line = translated(JOINING).format(**values, timeout=timeout)
+        line = translated(JOINING).format(
+            address=address, count=count, index=index, timeout=timeout
+        )
         print(line, file=sys.stderr, flush=True)
-    unjoined = ProcessStartError(
-        **values,
-        what=_(
-            "process {index} of {count} could not join the others at {address}: one of them is "
-            "missing, or has another num_processes, or process_id={index} or another one is taken "
-            "twice."
-        ),
-        wrong=f"start_processes{address, count, index}",
-        right=f"start_processes{address, count, 0}; …; start_processes{address, count, count - 1}",
-        why=_(
-            "start each process once, with the same num_processes and a process_id of its own, "
-            "where it can reach that address"
-        ),
-    )
+    unjoined = arguments.unjoined(address, count, index)
     choose_collectives()
     with watching(timeout, count, unjoined):
         try:
@@ -139,18 +127,7 @@ def start_processes(
         here = jax.local_device_count()  # JAX looks for the devices of all processes
     most = connectable_cpu_devices()
     if jax.default_backend() == "cpu" and most is not None and count > 1 and here > most:
-        raise ProcessStartError(
-            what=_(
-                "each process has {devices} CPU devices, but this JAX can connect only one of them."
-            ),
-            devices=here,
-            wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={here}"',
-            right='XLA_FLAGS="--xla_force_host_platform_device_count=1"',
-            why=_(
-                "before JAX 0.4.33 the devices of a process connect one after the other, while "
-                "each waits for all of them: the first update would never end"
-            ),
-        )
+        raise arguments.unconnectable_devices(here)
 
 
 def _identity(address: Any, count: Any, index: Any, timeout: float) -> tuple[str, int, int]:
@@ -167,19 +144,7 @@ def _identity(address: Any, count: Any, index: Any, timeout: float) -> tuple[str
     else:
         return address, count, index
     given = {"coordinator": address, "num_processes": count, "process_id": index}
-    fitting = {"coordinator": "localhost:1234", "num_processes": 2, "process_id": 0}
-    raise ArgumentError(
-        argument=name,
-        value=repr(given[name]),
-        expected=expected,
-        wrong=f"start_processes{tuple(given.values())}",
-        right=f"start_processes{tuple({**given, name: fitting[name]}.values())}",
-        why=_(
-            "every process passes the address at which process 0 listens, the number of "
-            "processes, and its own id, counted from 0; under a scheduler, pass nothing"
-        ),
-        more="api/processes",
-    )
+    raise arguments.process_identity(name, expected, given)
 
 
 def _scheduled(timeout: float) -> tuple[str, int, int]:
@@ -191,18 +156,7 @@ def _scheduled(timeout: float) -> tuple[str, int, int]:
             return address, count, index
     except KeyError as error:
         missing = error.args[0]
-    raise ProcessStartError(
-        what=_(
-            "start_processes() was called without arguments, but the environment has no {missing}."
-        ),
-        missing=missing,
-        wrong="start_processes()",
-        right="start_processes('localhost:1234', 2, 0)",
-        why=_(
-            "without arguments, JAX asks the scheduler that started the process (Slurm, Open "
-            "MPI, Kubernetes, a TPU pod); without one, pass the arguments"
-        ),
-    )
+    raise arguments.no_scheduler(missing)
 
 
 def _is_alone_on_machine() -> bool:
@@ -219,37 +173,14 @@ def _is_alone_on_machine() -> bool:
 
 def _check_same(settings: Mapping[str, Any], timeout: float) -> None:
     """Refuse settings that are not the same in all processes, in each of them."""
-    everywhere = values_of_all(dict(settings), timeout)
-    differences = [
-        f"{name}={first} (process_id=0), {name}={other.get(name)} (process_id={index})"
-        for name, first in everywhere[0].items()
-        for index, other in enumerate(everywhere)
-        if other.get(name) != first
-    ]
-    if differences:
-        raise in_all(ProcessStartError(
-            what=_("the processes disagree: {differences}."),
-            differences="; ".join(differences),
-            wrong="start_processes(…, settings={'seed': process_id})",
-            right="start_processes(…, settings={'seed': 0})",
-            why=_("all processes run one program on one train state: start each with the same"),
-        ))
+    error = arguments.settings_differ(values_of_all(dict(settings), timeout))
+    if error is not None:
+        raise in_all(error)
 
 
 def _check_port(address: str, count: int) -> None:
     """Refuse a port that process 0 cannot use: JAX would end with a segmentation fault."""
-    host, _colon, port = address.rpartition(":")
     try:
-        socket.create_server(("", int(port))).close()
+        socket.create_server(("", int(address.rpartition(":")[2]))).close()
     except OSError as error:
-        raise ProcessStartError(
-            what=_("process 0 cannot listen at {address}: {reason}."),
-            address=address,
-            reason=os.strerror(error.errno or 0),
-            wrong=f"start_processes{address, count, 0}",
-            right=f"start_processes{f'{host}:{int(port) % 65535 + 1}', count, 0}",
-            why=_(
-                "the port must be free on the machine of process 0, and only one process may have "
-                "process_id=0; choose another port in all processes"
-            ),
-        ) from error
+        raise arguments.taken_port(address, count, error) from error

@@ -15,8 +15,7 @@ import jax
 from jax.experimental import multihost_utils
 
 from haiku_state.compat import has_joined
-from haiku_state.errors import ArgumentError, HaikuStateError
-from haiku_state.errors.language import deferred as _
+from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.processes import LostProcessError
 
 LOST = 3  # the exit code after another process is lost
@@ -92,9 +91,10 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
     a stack dump. The line that :func:`start_processes` prints says what that means.
 
     At exit JAX waits until all processes have finished. A process that an exception ends does not
-    wait, unless all raise the same one, so that the others notice at once; after a lost process the exit code is 3. An exception
-    that the program catches changes nothing. ``sys.exit`` waits: where the others cannot finish,
-    call :func:`end_processes` instead.
+    wait, so that the others notice at once, except where all processes raise the same error, as
+    they do for settings that differ. After a lost process the exit code is 3. An exception that the
+    program catches changes nothing. ``sys.exit`` waits: where the others cannot finish, call
+    :func:`end_processes` instead.
 
     Args:
       timeout: in seconds, longer than the longest update; the first one includes the compilation.
@@ -222,12 +222,4 @@ def end_after_failure() -> None:
 def check_timeout(timeout: Any, call: str) -> None:
     """Refuse what a thread cannot wait for."""
     if not (isinstance(timeout, int | float) and 0 < timeout <= threading.TIMEOUT_MAX):
-        raise ArgumentError(
-            argument="timeout",
-            value=repr(timeout),
-            expected=_("a positive number of seconds"),
-            wrong=call.format(repr(timeout)),
-            right=call.format(300),
-            why=_("after that time without progress the process ends with a message"),
-            more="api/processes",
-        )
+        raise arguments.timeout(timeout, call)

@@ -542,8 +542,9 @@ def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
         _check_files(folder, manifest["files"], at_most=float("inf"))  # a large one may be damaged
         raise
     arrays = ocp.tree.to_flat_dict(nested)
+    del nested  # each array is let go when it is copied: the next copy takes its memory
     leaves = [
-        replaced(leaf, arrays.get(keys), path in saved["weak"])
+        replaced(leaf, arrays.pop(keys, None), path in saved["weak"])
         for path, (keys, leaf) in zip(
             wanted, ocp.tree.to_flat_dict(with_dicts(places)).items(), strict=True
         )

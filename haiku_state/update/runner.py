@@ -109,6 +109,14 @@ class Runner(Generic[T, R]):
         """Copy a train state that is in its place."""
         return jax.tree.map(jnp.copy, train_state)
 
+    def unpack(self, train_state: Any) -> Any:
+        """Give the step its train state, in the program that is traced."""
+        return train_state
+
+    def pack(self, train_state: Any) -> Any:
+        """Give the program the train state that it returns."""
+        return train_state
+
     def explain(self, train_state: T, batch: Batch) -> HaikuStateError | None:
         """Name what JAX has refused, if this runner knows the reason."""
         return None
@@ -169,7 +177,7 @@ class Runner(Generic[T, R]):
             @functools.wraps(self._step)
             def traced(train_state: T, batch: Batch) -> Any:
                 self.trace_count += 1
-                result: Any = self._step(train_state, batch)
+                result: Any = self._step(self.unpack(train_state), batch)
                 if self.is_evaluation:
                     result = None, result
                 elif not isinstance(result, tuple) or len(result) != 2:
@@ -177,7 +185,7 @@ class Runner(Generic[T, R]):
                 leaves = leaves_by_path(train_state=result[0], metrics=result[1])
                 if leaked := leaked_error(leaves):
                     raise leaked
-                return result
+                return self.pack(result[0]), result[1]
 
             self._compiled = self.compile(traced, train_state)
         return self._compiled

@@ -22,9 +22,11 @@ class Limit(NamedTuple):
 
 EVERY = ("32x32", "128x256", "512x1024")
 SMALL, LARGER = EVERY[:1], EVERY[1:]
+PACKED = dict(zip(EVERY, (0.8, 1.0, 1.03), strict=True))
 
 LIMITS = [
     Limit("steps", "jit_update", "plain", EVERY, at_most=1.05),
+    *(Limit("steps", "packed_update", "jit_update", (size,), PACKED[size]) for size in EVERY),
     Limit("steps", "scan_update", "plain", SMALL, at_most=0.35),
     Limit("steps", "scan_update", "plain", LARGER, at_most=1.05),
     Limit("steps", "nnx_cached", "jit_update", SMALL, at_least=2.0),
@@ -35,7 +37,8 @@ LIMITS = [
         for name in ("scan", "pmap", "shard", "shard_map")
     ),
     Limit("checkpoints", "save_checkpoint", "orbax save", ("save",), at_most=1.25),
-    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore",), at_most=1.25),
+    # not 1.25: a quarter is the copy that storage/leaves.py explains, without which it took 1.06
+    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore",), at_most=1.45),
     Limit("import", "haiku_state.update", "jax, haiku", ("",), at_most=1.10),
     Limit("cold", "haiku_state", "by_hand", ("",), at_most=1.15),
 ]

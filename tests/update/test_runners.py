@@ -57,11 +57,12 @@ def describe(train_state):
 def test_five_steps_on_digits_agree_with_one_device(runner):
     """And they need one trace, and leave every leaf where it lies and of its dtype."""
     alone, losses = on_one_device(SGD, 5)
-    run, history = on_digits(runner), []
-    train_state = run.place(start(SGD))
+    run, history, traces = on_digits(runner), [], []
+    before, train_state = run.trace_count, run.place(start(SGD))
     expected = describe(train_state)
     for batch in batches()[:5]:
         train_state, metrics = run(train_state, run.feed(batch))
+        traces.append(run.trace_count)
         history.append(np.asarray(metrics["loss"]).item())
         assert describe(train_state) == expected
     if runner is RUNNERS["pmap"]:
@@ -73,7 +74,8 @@ def test_five_steps_on_digits_agree_with_one_device(runner):
     assert together.step == alone.step == 5
     assert jnp.all(jax.random.key_data(together.rng) == jax.random.key_data(alone.rng))
     np.testing.assert_allclose(history, losses, atol=1e-5)
-    assert run.trace_count == 1
+    assert traces == [traces[0]] * 5
+    assert traces[0] <= before + 1
 
 
 @pytest.mark.slow
@@ -218,9 +220,9 @@ def test_the_old_train_state_is_consumed_and_a_second_use_is_named(runner):
         newer, _ = run(new, batch)
         run(newer, batch)
         for used in (old, newer):
-            assert all(leaf.is_deleted() for leaf in jax.tree.leaves((used.params, used.opt_state)))
-            if runner is not RUNNERS["pmap"]:
-                assert all(leaf.is_deleted() for leaf in jax.tree.leaves(used))
+            # its newer versions keep the state, which training writes and never reads
+            freed = (used.params, used.opt_state) if runner is RUNNERS["pmap"] else used
+            assert all(leaf.is_deleted() for leaf in jax.tree.leaves(freed))
             first = r"^train_state\.params\['classifier/batch_norm'\]"
             with pytest.raises(DonatedBufferError, match=first):
                 run(used, batch)
@@ -619,7 +621,7 @@ def test_all_devices_are_the_default():
     assert train_state.step.tolist() == [1] * jax.local_device_count() == [1] * 8
 
 
-@each(*(name for name in RUNNERS if name not in ("jit", "vmap")))
+@each(*(name for name in RUNNERS if name not in ("jit", "packed", "vmap")))
 def test_a_number_has_no_rows_and_is_named_in_a_call_and_in_lower(runner):
     update, train_state = tiny()
     run = runner(update)
