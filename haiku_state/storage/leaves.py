@@ -105,7 +105,7 @@ def replaced(leaf: jax.Array, data: Any, weak: bool) -> jax.Array:
       An array or a random key, with the sharding of the leaf.
     """
     place = data_of(leaf)
-    # A copy, although it takes a quarter of Orbax's time: jax.device_put may share NumPy's memory, and
+    # A copy, which costs a quarter of Orbax's time: jax.device_put may share NumPy's memory, and
     # before JAX 0.6 an update that consumes it can end in "malloc(): unaligned tcache chunk". Each
     # is waited for, because many at once take twice as long.
     array = jnp.array(place if data is None else data).block_until_ready()

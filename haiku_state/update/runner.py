@@ -4,7 +4,6 @@ A runner says in its own file only what differs from this one: how the step is c
 train state is, what a batch looks like there, and how to read one replica back.
 """
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic
@@ -23,6 +22,8 @@ from haiku_state.errors.describe import (
 from haiku_state.errors.diagnosis import named_error
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.replicas import assert_replicas_equal
+
+_RAISED = (RuntimeError, TypeError, ValueError, IndexError)
 
 
 class Runner(Generic[T, R]):
@@ -133,13 +134,17 @@ class Runner(Generic[T, R]):
         Returns:
           What the step returns.
         """
-        with self._named(train_state, batch):
+        is_first = self.check_replicas and not self.is_evaluation
+        try:
             if self.many_devices:
                 self._refuse(train_state)
-            is_first = self.check_replicas and not self.is_evaluation
             # the first call consumes a copy, so that the given train state outlives an error
             given = self.copy(train_state) if is_first else train_state
-            new, metrics = self._program(given)(given, batch)
+            new, metrics = (self._compiled or self._program(given))(given, batch)
+        except _RAISED as error:
+            if named := self._named(error, train_state, batch):
+                raise named from error
+            raise
         if is_first:
             assert_replicas_equal(new, axis_name=self.axis_name or "devices")
             self.check_replicas = False
@@ -160,8 +165,12 @@ class Runner(Generic[T, R]):
           JAX's ``Lowered``; ``.compile().memory_analysis()`` tells the memory of the step, in
           bytes.
         """
-        with self._named(train_state, batch):
+        try:
             return self._program(train_state).lower(train_state, batch)
+        except _RAISED as error:
+            if named := self._named(error, train_state, batch):
+                raise named from error
+            raise
 
     def jit(self, function: Callable[..., Any], **shardings: Any) -> Any:
         """Compile a function of ``(train_state, batch)``, which consumes that of an update."""
@@ -172,22 +181,20 @@ class Runner(Generic[T, R]):
         return jax.jit(function, donate_argnums=donated, keep_unused=True, **shardings)
 
     def _program(self, train_state: T) -> Any:
-        if self._compiled is None:
+        @functools.wraps(self._step)
+        def traced(train_state: T, batch: Batch) -> Any:
+            self.trace_count += 1
+            result: Any = self._step(self.unpack(train_state), batch)
+            if self.is_evaluation:
+                result = None, result
+            elif not isinstance(result, tuple) or len(result) != 2:
+                raise arguments.step_result(result)
+            leaves = leaves_by_path(train_state=result[0], metrics=result[1])
+            if leaked := leaked_error(leaves):
+                raise leaked
+            return self.pack(result[0]), result[1]
 
-            @functools.wraps(self._step)
-            def traced(train_state: T, batch: Batch) -> Any:
-                self.trace_count += 1
-                result: Any = self._step(self.unpack(train_state), batch)
-                if self.is_evaluation:
-                    result = None, result
-                elif not isinstance(result, tuple) or len(result) != 2:
-                    raise arguments.step_result(result)
-                leaves = leaves_by_path(train_state=result[0], metrics=result[1])
-                if leaked := leaked_error(leaves):
-                    raise leaked
-                return self.pack(result[0]), result[1]
-
-            self._compiled = self.compile(traced, train_state)
+        self._compiled = self._compiled or self.compile(traced, train_state)
         return self._compiled
 
     def _refuse(self, train_state: T) -> None:
@@ -199,17 +206,11 @@ class Runner(Generic[T, R]):
         if not (is_own or self.is_evaluation) and (shared := shared_error(train_state=train_state)):
             raise shared
 
-    @contextlib.contextmanager
-    def _named(self, train_state: T, batch: Batch) -> Iterator[None]:
-        try:
-            yield
-        except HaikuStateError:
-            raise
-        except (RuntimeError, TypeError, ValueError, IndexError) as error:
-            named = named_error(error, train_state=train_state, batch=batch)
-            if named := named or self.explain(train_state, batch):
-                raise named from error
-            raise
+    def _named(self, error: Exception, train_state: T, batch: Batch) -> HaikuStateError | None:
+        if isinstance(error, HaikuStateError):
+            return None
+        named = named_error(error, train_state=train_state, batch=batch)
+        return named or self.explain(train_state, batch)
 
 
 def _delete(tree: Any) -> None:

@@ -21,7 +21,10 @@ class _Scan(Runner[T, R]):
         self._step = functools.partial(scan, step)
 
     def feed(self, batch: Batch) -> Batch:
-        return {name: np.asarray(values)[None] for name, values in batch.items()}
+        return {
+            name: (values if isinstance(values, jax.Array) else np.asarray(values))[None]
+            for name, values in batch.items()
+        }
 
     def feed_all(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         return stack_batches(batches, self._count)

@@ -199,6 +199,15 @@ def test_use_devices_gives_the_first_ones():
     assert hs.use_devices(3) == jax.devices()[:3]
 
 
+@pytest.mark.parametrize(("count", "asks"), [(1, False), (2, True)])
+def test_only_several_devices_ask_for_more_threads_than_cores(count, asks, monkeypatch):
+    """Which take up to 15 % of the speed of one device."""
+    monkeypatch.setenv("NPROC", "")
+    monkeypatch.delenv("NPROC")  # what is set afterwards is undone
+    hs.use_devices(count)
+    assert ("NPROC" in os.environ) is asks
+
+
 @pytest.mark.parametrize("count", [9, 1024])
 @pytest.mark.parametrize("flags", ["", None])
 def test_use_devices_that_fails_leaves_the_environment_as_it_was(count, flags, monkeypatch):
