@@ -21,7 +21,23 @@ from haiku_state.update.runner import Runner
 
 @dataclass(frozen=True)
 class PackedState:
-    """A train state between two calls; ``run.one`` gives the plain one."""
+    """A train state between two calls; ``run.one`` gives the plain one.
+
+    Example:
+      >>> import jax.numpy as jnp
+      >>> from haiku_state import jit_update
+      >>> def scale(params, batch, *, axis_name=None):
+      ...     return {name: 2 * leaf for name, leaf in params.items()}, {}
+      >>> run = jit_update(scale, packed_bytes=4096)
+      >>> packed, metrics = run(run.place({"b": jnp.ones(2), "w": jnp.ones((2, 2))}), {})
+      >>> packed.arrays
+      (Array([2., 2., 2., 2., 2., 2.], dtype=float32),)
+      >>> run.one(packed)["b"]
+      Array([2., 2.], dtype=float32)
+
+    References:
+      :func:`.jit_update`.
+    """
 
     arrays: tuple[jax.Array, ...]
     structure: Any
