@@ -38,6 +38,7 @@ from haiku_state.data import stack_batches as stack_batches
 from haiku_state.inside import explain as explain
 from haiku_state.inside import assert_pure as assert_pure
 from haiku_state.inside import record_flow as record_flow
+from haiku_state.inside import record_trace as record_trace
 from haiku_state.inside import History as History
 
 from haiku_state import data as data

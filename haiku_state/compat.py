@@ -6,9 +6,11 @@ it is needed, so that the loss of one breaks that function alone.
 """
 
 import contextlib
+import functools
 import inspect
 import itertools
 import os
+import types
 from typing import Any
 
 from haiku_state.errors.versions import matched_versions
@@ -259,6 +261,14 @@ def place_of(equation: Any) -> tuple[str, int] | None:
     else:  # JAX < 0.7
         frame = source_info_util.user_frame(equation.source_info)
     return frame and (frame.file_name, frame.start_line)
+
+
+@functools.lru_cache
+def equation_code() -> types.CodeType:
+    """Return the code that adds an equation to the program that is traced, its ``eqn``."""
+    from jax._src.interpreters.partial_eval import JaxprStackFrame
+
+    return JaxprStackFrame.add_eqn.__code__
 
 
 def choose_collectives() -> None:

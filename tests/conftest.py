@@ -52,6 +52,19 @@ def pytest_collection_modifyitems():
 
 
 @pytest.fixture
+def open_page(new_page, tmp_path):
+    """Open a page of one's own, as a file."""
+
+    def open_page(text, width=1280, **options):
+        page = new_page(width, **options)
+        (tmp_path / "page.html").write_text(text, encoding="utf-8")
+        page.goto((tmp_path / "page.html").as_uri())
+        return page
+
+    return open_page
+
+
+@pytest.fixture
 def user(tmp_path_factory):
     """Start processes as a user does."""
     return User(tmp_path_factory.mktemp("user"))

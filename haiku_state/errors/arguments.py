@@ -998,6 +998,23 @@ def changed_file(path: str) -> str:
     return translated(_("{path} has changed since it was written")).format(path=path)
 
 
+# ---- See inside
+
+
+def traced_call(call: Any) -> ArgumentError:
+    """What is not the arguments of a call."""
+    shown = reprlib.repr(call)
+    return ArgumentError(
+        argument="a call",
+        value=shown,
+        expected=_("a tuple of arguments"),
+        wrong=f"record_trace(function, {shown})",
+        right=f"record_trace(function, ({shown},))",
+        why=_("each call is a tuple, or a function of the last result that makes one"),
+        more="api/explain",
+    )
+
+
 # ---- Processes
 
 

@@ -1,4 +1,4 @@
-"""Seen: why a function is impure, where its state goes, and how a train state changed."""
+"""Seen: why a function is impure, where its state goes, what jit writes, what has changed."""
 
 import haiku_state.compat as _compat  # noqa: F401  # names versions that do not match
 from haiku_state.inside.flow import record_flow as record_flow
@@ -13,3 +13,8 @@ from haiku_state.inside.purity import explain as explain
 from haiku_state.inside.purity import explain_retrace as explain_retrace
 from haiku_state.inside.report import Finding as Finding
 from haiku_state.inside.report import Report as Report
+from haiku_state.inside.trace import Trace as Trace
+from haiku_state.inside.trace import TraceSource as TraceSource
+from haiku_state.inside.trace import TraceStep as TraceStep
+from haiku_state.inside.trace import TraceValue as TraceValue
+from haiku_state.inside.trace import record_trace as record_trace

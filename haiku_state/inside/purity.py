@@ -156,11 +156,11 @@ def explain_retrace(
       <https://docs.jax.dev/en/latest/201/jit.html>`__.
     """
     start = _start(Reach(function))
-    before, after = (_signature_of(function, args) for args in (first, second))
+    before, after = (signature_of(function, args) for args in (first, second))
     findings = [
         Finding("retrace", name, start.file, start.line, form, str(one), str(other))
         for name in [*before, *(name for name in after if name not in before)]
-        for form, one, other in _differing(before.get(name), after.get(name))
+        for form, one, other in differing(before.get(name), after.get(name))
     ]
     if not findings:
         with contextlib.ExitStack() as caches:
@@ -213,7 +213,7 @@ def _traced(
     traced = [
         index
         for index, leaf in enumerate(leaves)
-        if index not in told and _is_traced(leaf, is_static)
+        if index not in told and is_traced(leaf, is_static)
     ]
     jaxpr: Any = None
     error: Exception | None = None
@@ -301,7 +301,7 @@ def _parameters(function: Any) -> list[str]:
         return []
 
 
-def _is_traced(leaf: Any, is_static: bool = False) -> bool:
+def is_traced(leaf: Any, is_static: bool = False) -> bool:
     if isinstance(leaf, (int, float, complex)):
         return not isinstance(leaf, bool) and not is_static
     return isinstance(leaf, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
@@ -494,7 +494,7 @@ def _unseen(run: _Run) -> Iterator[Sentence]:
         yield Sentence(_("numbers as arguments: the function needs their values"))
 
 
-def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
+def signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
     """What the cache of `jax.jit` compares, by the names of the leaves."""
     found: dict[str, Any] = {}
     static = _static_names(function)
@@ -505,13 +505,13 @@ def _signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
         leaves, tree = jax.tree_util.tree_flatten_with_path(value)
         found[name] = tree
         for path, leaf in leaves:
-            is_traced = isinstance(leaf, bool) or _is_traced(leaf)
+            has_type = isinstance(leaf, bool) or is_traced(leaf)
             label = name + jax.tree_util.keystr(path)
-            found[label] = (tree, _abstract(leaf) if is_traced else leaf)
+            found[label] = (tree, _abstract(leaf) if has_type else leaf)
     return found
 
 
-def _differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
+def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
     if one is None or other is None:
         return  # told by the structure of the argument
     if isinstance(one, tuple) and isinstance(other, tuple):

@@ -431,7 +431,7 @@ class Watch:
 
     def _resolves(self, node: ast.expr, is_it: Callable[[Any], bool]) -> bool:
         with contextlib.suppress(Exception):
-            return self._frame is not None and is_it(_resolved(node, self._frame))
+            return self._frame is not None and is_it(resolved(node, self._frame))
         return False
 
     def _is_given(self, call: ast.Call, called: str) -> bool:
@@ -760,7 +760,7 @@ def _mangled(name: str, owner: Any) -> str:
     return name
 
 
-def _resolved(node: ast.expr, frame: types.FrameType) -> Any:
+def resolved(node: ast.expr, frame: types.FrameType) -> Any:
     """The value of a chain of attributes and keys, without running any code of the user."""
     if isinstance(node, ast.Name):
         for names in (frame.f_locals, frame.f_globals, vars(builtins)):
@@ -768,18 +768,18 @@ def _resolved(node: ast.expr, frame: types.FrameType) -> Any:
                 return names[node.id]
         raise NameError(node.id)
     if isinstance(node, ast.Call) and ast.unparse(node.func) == "type" and len(node.args) == 1:
-        return type(_resolved(node.args[0], frame))
+        return type(resolved(node.args[0], frame))
     if isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Constant, ast.Name)):
-        items = _resolved(node.value, frame)
+        items = resolved(node.value, frame)
         is_name = isinstance(node.slice, ast.Name)
-        key = _resolved(node.slice, frame) if is_name else node.slice.value  # type: ignore[union-attr]
+        key = resolved(node.slice, frame) if is_name else node.slice.value  # type: ignore[union-attr]
         if isinstance(items, dict):
             return dict.__getitem__(items, key)
         if type(items) in (list, tuple):
             return items[key]
     if not isinstance(node, ast.Attribute):
         raise NameError(ast.dump(node))
-    owner = _resolved(node.value, frame)
+    owner = resolved(node.value, frame)
     if isinstance(owner, types.ModuleType) or library_of_module(type(owner).__module__):
         return getattr(owner, node.attr)
     value = inspect.getattr_static(owner, _mangled(node.attr, owner))

@@ -325,17 +325,6 @@ def test_the_page_asks_for_nothing():
 # --- in Chromium ---
 
 
-@pytest.fixture
-def open_page(new_page, tmp_path):
-    def open_page(text, width=1280, **options):
-        page = new_page(width, **options)
-        (tmp_path / "page.html").write_text(text, encoding="utf-8")
-        page.goto((tmp_path / "page.html").as_uri())
-        return page
-
-    return open_page
-
-
 def saved(history, tmp_path):
     history.save(tmp_path / "saved.html")
     return (tmp_path / "saved.html").read_text(encoding="utf-8")

@@ -33,6 +33,7 @@ MODULES_MAY = {"haiku", "jax", "numpy"}
 OPTAX = ("update/", "recipes/", "commands/", "exercises/tasks/")
 DEVICES = (
     "update/", "processes/", "compat.py",
+    "inside/trace.py",  # it records what jit does
     "recipes/accumulation.py",  # it is a scan over microbatches
     "storage/checkpoint.py", "storage/leaves.py",  # arrays are saved and restored where they are
     "commands/doctor/probe.py",  # it lists what JAX finds

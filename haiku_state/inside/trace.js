@@ -1,0 +1,96 @@
+// The stepper of a recorded trace: left the Python source, right the program as it is written.
+(() => {
+  "use strict";
+  const html = (name, style, ...children) => {
+    const element = document.createElement(name);
+    if (style) element.className = style.replace(/\S+/g, "hs-trace-$&");
+    element.append(...children);
+    return element;
+  };
+
+  function build(root) {
+    const data = JSON.parse(root.querySelector("script[type='application/json']").textContent);
+    const list = root.querySelector("ol");
+    const base = (tag) => tag?.split(/[-_]/)[0];
+    const here = base(root.closest("[lang]")?.lang);
+    const language = Object.keys(data.labels).find((tag) => base(tag) === here) ?? "en";
+    const label = data.labels[language];
+    const sentences = [...list.children].map(
+      (item) => item.querySelector(`[lang="${language}"]`)?.textContent ?? label.line,
+    );
+    const { steps, sources, programs } = data;
+    let shown = 0;
+
+    const button = (text, name, by) => {
+      const element = html("button", "", text);
+      element.type = "button";
+      element.setAttribute("aria-label", name);
+      element.addEventListener("click", () => show(shown + by));
+      return element;
+    };
+    const back = button("←", label.back, -1), next = button("→", label.next, 1);
+    const where = html("span", "where"), say = html("p", "say");
+    say.setAttribute("aria-live", "polite");
+    const code = html("pre", ""), program = html("pre", ""), names = html("dl", "names");
+    for (const [element, name] of [[code, label.python], [program, label.program]]) {
+      element.tabIndex = 0;
+      element.setAttribute("role", "region");
+      element.setAttribute("aria-label", name);
+    }
+    const part = (title, ...children) => html("section", "", html("h4", "", title), ...children);
+    const stepper = html(
+      "div", "stepper",
+      html("header", "", html("strong", "", data.name), where, html("span", "buttons", back, next)),
+      say,
+      html("div", "columns", part(label.python, code), part(label.program, program)),
+      names,
+    );
+
+    function lines(into, texts, style) {
+      into.replaceChildren(...texts.map((text, index) => html("span", style(index), text || " ")));
+    }
+
+    function show(index) {
+      shown = Math.max(0, Math.min(steps.length - 1, index));
+      const [call, source, line, number, written, values, printed] = steps[shown];
+      // where Python does not run, the source that it ran last is grey
+      const last = source ?? steps.slice(0, shown).findLast((step) => step[1] !== null)?.[1] ?? 0;
+      const known = number === null ? [] : programs[number].slice(0, written);
+      const before = steps[shown - 1];
+      const old = before?.[3] === number ? before[4] : 0;
+      lines(code, sources[last] ?? [], (at) => (source === null ? "off" : at === line ? "on" : ""));
+      lines(program, known, (at) => (source === null ? "on" : at >= old ? "new" : ""));
+      say.textContent = sentences[shown];
+      const entry = (name, isTracer, ...text) =>
+        html("div", "", html("dt", "", name), html("dd", isTracer ? "tracer" : "", ...text));
+      const returned = steps.slice(0, shown + 1).map((step) => step[7]).filter(Boolean);
+      names.replaceChildren(
+        ...values.map(([name, text, isTracer]) =>
+          entry(name, isTracer, text, ...(isTracer ? [html("small", "", label.tracer)] : []))),
+        ...(printed ? [entry(label.printed, 0, printed.trim())] : []),
+        ...(returned.length ? [entry(label.returned, 0, returned.join("; "))] : []),
+      );
+      const numbers = { call, index: shown + 1, count: steps.length };
+      where.textContent = label.step.replace(/\{(\w+)\}/g, (_, name) => numbers[name]);
+      // a button that were disabled would lose the focus, and with it the keys
+      back.ariaDisabled = String(shown === 0);
+      next.ariaDisabled = String(shown === steps.length - 1);
+      code.querySelector(".hs-trace-on")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    }
+
+    stepper.addEventListener("keydown", (event) => {
+      const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
+      if (by && !event.altKey && !event.ctrlKey && !event.metaKey) {
+        event.preventDefault();
+        show(by === Infinity ? steps.length - 1 : shown + by);
+      }
+    });
+    list.hidden = true;
+    root.append(stepper);
+    show(0);
+  }
+
+  for (const root of document.querySelectorAll(".hs-trace")) {
+    if (!root.querySelector(".hs-trace-stepper")) build(root);
+  }
+})();

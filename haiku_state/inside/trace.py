@@ -1,0 +1,488 @@
+"""What jit does, call by call: which line Python runs, which equation it writes, what comes out."""
+
+import ast
+import contextlib
+import functools
+import inspect
+import io
+import linecache
+import re
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state import compat
+from haiku_state.errors import HaikuStateError, arguments
+from haiku_state.errors.describe import describe
+from haiku_state.inside.purity import differing, is_traced, signature_of
+from haiku_state.inside.reach import is_filled, library_of
+from haiku_state.inside.trace_text import as_html, as_json, as_text
+from haiku_state.inside.watch import resolved
+
+_MOST, _FEW = 60, 8
+"""So many characters of a value are shown, and an array of so many elements."""
+
+
+class TraceSource(NamedTuple):
+    """A function whose lines were run.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> hs.record_trace(double, (1.0,)).sources[0].lines
+      ('def double(x):', '    return 2 * x')
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    name: str
+    """Its name."""
+
+    file: str
+    """The file that it is in."""
+
+    first: int
+    """The number of its first line in the file."""
+
+    lines: tuple[str, ...]
+    """Its lines."""
+
+
+class TraceValue(NamedTuple):
+    """What a name stands for at one step.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> hs.record_trace(double, (1.0,)).steps[1].values
+      (TraceValue(name='x', text='weak float32[]', is_tracer=True),)
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    name: str
+    """The name, or an attribute such as ``self.n``."""
+
+    text: str
+    """The type of a tracer, or a value in a few characters."""
+
+    is_tracer: bool
+    """Whether there is a tracer in it."""
+
+
+class TraceStep(NamedTuple):
+    """One moment of a call.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> [step.kind for step in hs.record_trace(double, (1.0,)).steps]
+      ['call', 'line', 'return', 'run']
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    call: int
+    """The number of the call, from 1."""
+
+    kind: str
+    """``"call"``, ``"line"``, ``"return"``, ``"run"`` or ``"error"``."""
+
+    source: int | None = None
+    """The function that runs, an index of ``sources``; None where Python does not run."""
+
+    line: int | None = None
+    """The line that is about to run, an index of its source's lines."""
+
+    values: tuple[TraceValue, ...] = ()
+    """What the names in the function's source stand for, as far as they are data."""
+
+    program: int | None = None
+    """The program of the call, an index of ``programs``."""
+
+    written: int = 0
+    """How many lines of the program have been written."""
+
+    text: str = ""
+    """The arguments, the results, or the error."""
+
+    traced: bool = False
+    """Of a call, whether Python runs."""
+
+    reasons: tuple[str, ...] = ()
+    """Of a call that is traced again: what is not as it was."""
+
+    printed: str = ""
+    """What was printed since the step before."""
+
+
+class Trace(NamedTuple):
+    """What :func:`.record_trace` returns: in a notebook a stepper, as text a list of steps.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> trace = hs.record_trace(double, (1.0,), (2.0,))
+      >>> print(str(trace).splitlines()[-1])
+        The compiled program runs, and returns 4.0.
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    name: str
+    """The name of the function."""
+
+    sources: tuple[TraceSource, ...]
+    """The functions of the user whose lines were run."""
+
+    programs: tuple[tuple[str, ...], ...]
+    """The lines of each program that jit has written; the last line says what it returns."""
+
+    steps: tuple[TraceStep, ...]
+    """What happened, in this order."""
+
+    def __str__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return as_json(self)
+
+
+def record_trace(
+    function: Callable[..., Any], /, *calls: tuple[Any, ...] | Callable[[Any], tuple[Any, ...]]
+) -> Trace:
+    """Call a jitted function several times, and record what happens at each step.
+
+    In the first call Python runs the function on tracers, and jit writes an equation for each
+    operation. A later call runs the compiled program alone, unless a shape, a dtype or a static
+    value is new. Lines of the function and of the user's functions that it calls are recorded,
+    those of libraries are not. It runs for real: what the function changes outside stays changed.
+
+    Args:
+      function: a function, a method, a callable object, or the ``apply`` of a Haiku pair. It is
+        jitted here; arguments that hold anything but arrays and numbers are static. If it is jitted
+        already, it is called as it is, so Python does not run for what it has been called with.
+      *calls: the arguments of each call, as a tuple; or a function that makes them from what the
+        call before has returned, to thread a state.
+
+    Returns:
+      The steps of all calls. An error ends its call, and is the last of its steps.
+
+    Raises:
+      ArgumentError: the arguments of a call are not a tuple.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def count(n):
+      ...     n = n + 1
+      ...     return n, n
+      >>> trace = hs.record_trace(count, (0,), lambda result: (result[1],))
+      >>> [step.kind for step in trace.steps]
+      ['call', 'line', 'line', 'return', 'run', 'call', 'run']
+      >>> trace.programs[0][-1]
+      'return b, b'
+
+    References:
+      JAX's documentation, `How transformations work: tracing
+      <https://docs.jax.dev/en/latest/101/transformations.html#how-transformations-work-tracing>`__.
+    """
+    recorder = _Recorder(function)
+    result: Any = None
+    for call in calls:
+        given = call(result) if callable(call) else call
+        if not isinstance(given, tuple):
+            raise arguments.traced_call(given)
+        result = recorder.call(given)
+    return Trace(
+        recorder.name, tuple(recorder.sources), tuple(recorder.programs), tuple(recorder.steps)
+    )
+
+
+class _Recorder:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+        inner = inspect.unwrap(getattr(function, "func", function))
+        self.name = str(getattr(inner, "__name__", type(inner).__name__))
+        self.sources: list[TraceSource] = []
+        self.programs: list[tuple[str, ...]] = []
+        self.steps: list[TraceStep] = []
+        self._number = 0
+        self._jitted: Any = None
+        self._signatures: list[dict[str, Any]] = []
+        self._equations: list[tuple[Any, int]] = []
+        self._raised: types.FrameType | None = None
+        self._has_run = False
+        self._program_of: dict[int, tuple[int, Any]] = {}
+        self._names: dict[int, list[ast.expr]] = {}
+        self._is_user: dict[str, bool] = {}
+        self._inner = inner
+        self._printed = io.StringIO()
+
+    def call(self, args: tuple[Any, ...]) -> Any:
+        """Trace the function if it has to be, and run its program."""
+        self._number += 1
+        self._jitted = self._jitted or self._jit(args)
+        shown = ", ".join(_shown(arg) for arg in args)
+        self._add("call", text=f"{self.name}({shown})")
+        start, self._equations, self._has_run = len(self.steps), [], False
+        signature = signature_of(self.function, args)
+        try:
+            try:
+                with self._recording():
+                    traced = self._jitted.trace(*args)
+            finally:
+                reasons = self._changes(signature) if self._has_run else ()
+                first = self.steps[start - 1]._replace(traced=self._has_run, reasons=reasons)
+                self.steps[start - 1] = first
+            program = self._program(traced.jaxpr, start)
+            if not self._has_run:
+                self.steps[start - 1] = first._replace(
+                    program=program, written=len(self.programs[program])
+                )
+            with contextlib.redirect_stdout(self._printed):
+                result = jax.block_until_ready(self._jitted(*args))
+                jax.effects_barrier()
+            count = len(self.programs[program])
+            self._add("run", text=_shown(result), program=program, written=count)
+        except Exception as error:
+            text = error.what if isinstance(error, HaikuStateError) else str(error).strip()
+            self._add("error", text=": ".join([type(error).__name__, *text.splitlines()[:1]]))
+            result = None
+        self._signatures.append(signature)
+        return result
+
+    def _jit(self, args: tuple[Any, ...]) -> Any:
+        if hasattr(self.function, "lower") and hasattr(self.function, "trace"):
+            return self.function
+        static = [
+            index for index, arg in enumerate(args) if not all(map(is_traced, jax.tree.leaves(arg)))
+        ]
+
+        @functools.wraps(self.function)
+        def own(*args: Any) -> Any:  # JAX finds what it has traced by the function
+            self._has_run = True
+            return self.function(*args)
+
+        return jax.jit(own, static_argnums=static)
+
+    def _add(self, kind: str, frame: Any = None, **fields: Any) -> None:
+        printed = self._printed.getvalue()
+        self._printed.seek(0)
+        self._printed.truncate()
+        values = self._values(frame or _outside(self._inner))
+        self.steps.append(
+            TraceStep(self._number, kind, values=tuple(values), printed=printed, **fields)
+        )
+
+    # while Python runs
+
+    @contextlib.contextmanager
+    def _recording(self) -> Iterator[None]:
+        before = sys.gettrace()
+        with contextlib.redirect_stdout(self._printed):
+            sys.settrace(self._on_call)
+            try:
+                yield
+            finally:
+                sys.settrace(before)
+
+    def _on_call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if code is compat.equation_code():
+            self._has_run = True
+            self._equations.append((frame.f_locals["eqn"].source_info, len(self.steps) - 1))
+            return None
+        file = code.co_filename
+        if file not in self._is_user:
+            self._is_user[file] = not library_of(file) and bool(linecache.getlines(file))
+        return self._on_line if self._is_user[file] else None
+
+    def _on_line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        if event == "exception":
+            self._raised = frame
+        elif event in ("line", "return") and not (event == "return" and self._raised is frame):
+            self._has_run = True
+            source = self._source_of(frame.f_code)
+            line = frame.f_lineno - self.sources[source].first
+            text = _shown(arg) if event == "return" else ""
+            self._add(event, frame, source=source, line=line, text=text)
+            self._raised = None
+        return self._on_line
+
+    def _source_of(self, code: types.CodeType) -> int:
+        """The function that a code belongs to, or the one around it."""
+        for index, source in enumerate(self.sources):
+            is_inside = 0 <= code.co_firstlineno - source.first < len(source.lines)
+            if source.file == code.co_filename and is_inside:
+                return index
+        lines, first = inspect.getsourcelines(code)
+        text = textwrap.dedent("".join(lines)).rstrip()
+        self.sources.append(
+            TraceSource(code.co_name, code.co_filename, first, tuple(text.split("\n")))
+        )
+        return len(self.sources) - 1
+
+    def _values(self, frame: Any) -> Iterator[TraceValue]:
+        if frame is None:
+            return
+        for node in self._names_in(frame.f_code):
+            try:
+                value = resolved(node, frame)  # which runs no code of the user
+            except Exception:
+                continue
+            if not _is_data(value):
+                continue
+            is_tracer = any(isinstance(leaf, jax.core.Tracer) for leaf in _leaves(value))
+            yield TraceValue(ast.unparse(node), _shown(value), is_tracer)
+
+    def _names_in(self, code: types.CodeType) -> list[ast.expr]:
+        """The names and the attributes that a function's source mentions, each once."""
+        if id(code) not in self._names:
+            found: dict[str, ast.expr] = {}
+            with contextlib.suppress(OSError, SyntaxError):
+                lines, _first = inspect.getsourcelines(code)
+                for node in ast.walk(ast.parse(textwrap.dedent("".join(lines)))):
+                    if isinstance(node, ast.arg):
+                        found.setdefault(node.arg, ast.Name(node.arg))
+                    elif isinstance(node, ast.Name | ast.Attribute):
+                        found.setdefault(ast.unparse(node), node)
+            self._names[id(code)] = list(found.values())
+        return self._names[id(code)]
+
+    # when it has run
+
+    def _program(self, jaxpr: Any, start: int) -> int:
+        """Keep the program of a trace, and tell each step how much of it was written."""
+        if id(jaxpr) in self._program_of:
+            return self._program_of[id(jaxpr)][0]
+        lines = _lines_of(jaxpr)
+        index = len(self.programs)
+        self.programs.append(lines)
+        self._program_of[id(jaxpr)] = index, jaxpr  # which keeps the id its own
+        at = {id(info): step for info, step in self._equations}
+        last = len(self.steps) - 1
+        written = [at.get(id(equation.source_info), last) for equation in jaxpr.eqns]
+        for number in range(start, len(self.steps)):
+            step = self.steps[number]
+            count = sum(each < number for each in written)
+            is_last = step.kind == "return" and number == last
+            count = len(lines) if is_last else count
+            self.steps[number] = step._replace(program=index, written=count)
+        return index
+
+    def _changes(self, signature: dict[str, Any]) -> tuple[str, ...]:
+        """What differs from the call before, for one that is traced again."""
+        if not self._signatures:
+            return ()
+        before = self._signatures[-1]
+        return tuple(
+            f"{name}: {one} → {other}"
+            for name in [*before, *(name for name in signature if name not in before)]
+            for _form, one, other in differing(before.get(name), signature.get(name))
+        )
+
+
+class _Outside(NamedTuple):
+    """What a function of the user sees while it does not run, in the form of a frame."""
+
+    f_code: types.CodeType
+    f_locals: dict[str, Any]
+    f_globals: dict[str, Any]
+
+
+def _outside(function: Any) -> _Outside | None:
+    if not isinstance(function, types.FunctionType | types.MethodType):
+        function = getattr(function, "__call__", function)  # noqa: B004
+    inner = getattr(function, "__func__", function)
+    if not isinstance(inner, types.FunctionType) or library_of(inner.__code__.co_filename):
+        return None
+    code = inner.__code__
+    seen = {name: None for name in code.co_varnames}  # they stand for nothing now
+    cells = zip(code.co_freevars, inner.__closure__ or (), strict=True)
+    closure = {name: cell.cell_contents for name, cell in cells if is_filled(cell)}
+    if inner is not function:
+        closure |= dict(zip(code.co_varnames[:1], [function.__self__], strict=False))
+    names = {name: value for name, value in inner.__globals__.items() if name not in seen}
+    return _Outside(code, closure, names)
+
+
+def _leaves(value: Any) -> list[Any]:
+    try:
+        return jax.tree.leaves(value)
+    except Exception:
+        return []
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether a value is data: not a function, a module, or an object of the user's."""
+    if isinstance(value, list | tuple | dict | set):
+        return all(map(_is_data, value.values() if isinstance(value, dict) else value))
+    return isinstance(
+        value, jax.Array | np.ndarray | np.generic | int | float | complex | str | None
+    )
+
+
+def _shown(value: Any) -> str:
+    """A value in a few characters."""
+    if isinstance(value, jax.core.Tracer):
+        return describe(value)
+    if isinstance(value, jax.Array | np.ndarray | np.generic):
+        if value.size > _FEW or jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+            return describe(value)
+        rounded = np.asarray(value)
+        if np.issubdtype(rounded.dtype, np.inexact):
+            rounded = rounded.round(4)
+        return (
+            str(rounded[()]) if rounded.ndim == 0 else f"{np.array2string(rounded, separator=', ')}"
+        )
+    if isinstance(value, dict):
+        text = "{" + ", ".join(f"{key!r}: {_shown(item)}" for key, item in value.items()) + "}"
+    elif isinstance(value, list):
+        text = f"[{', '.join(map(_shown, value))}]"
+    elif isinstance(value, tuple):
+        fields = getattr(value, "_fields", ())
+        items = [_shown(item) for item in value]
+        if fields:
+            named = ", ".join(f"{name}={item}" for name, item in zip(fields, items, strict=True))
+            text = f"{type(value).__name__}({named})"
+        else:
+            text = f"({', '.join(items)}{',' * (len(items) == 1)})"
+    else:
+        text = repr(value)
+    text = " ".join(text.split())
+    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+
+
+def _lines_of(jaxpr: Any) -> tuple[str, ...]:
+    """Return the equations of a program as JAX prints them, and what it returns."""
+    body, _in, outputs = str(jaxpr).rpartition(" in (")
+    body = body.partition(" let")[2]
+    equations: list[str] = []
+    if "\n" not in body:  # a short one stands on one line
+        equations = [part.strip() for part in body.split(";") if part.strip()]
+    for line in body.split("\n") if "\n" in body else ():
+        if re.match(r" {4}[^\s\])}]", line):
+            equations.append(line.strip())
+        elif line.strip():
+            equations[-1] += "\n" + line[4:].rstrip()
+    if len(equations) != len(jaxpr.eqns):
+        equations = [str(equation).strip() for equation in jaxpr.eqns]
+    return *equations, f"return {outputs.rpartition(')')[0].rstrip(',')}".rstrip()

@@ -1,0 +1,155 @@
+"""A recorded trace as text, and as a widget: HTML that needs no network, in every language."""
+
+import html
+import json
+from collections.abc import Iterator
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import languages, reader_language, translated
+from haiku_state.inside.both import of_the_page
+
+if TYPE_CHECKING:
+    from haiku_state.inside.trace import Trace, TraceStep
+
+SENTENCES = {
+    "first": _(
+        "Call {call}: {text}. There is no program yet, so Python runs the function on tracers."
+    ),
+    "again": _("Call {call}: {text}. Python runs again, because something is new: {reasons}."),
+    "known": _(
+        "Call {call}: {text}. There is a program for such arguments, so Python does not run."
+    ),
+    "line": _("Python is about to run this line."),
+    "return": _("The function returns {text}."),
+    "run": _("The compiled program runs, and returns {text}."),
+    "error": _("The call ends with an error. {text}"),
+}
+LABELS = {
+    "python": _("Python"),
+    "program": _("What jit has written"),
+    "tracer": _("a tracer"),
+    "printed": _("Printed"),
+    "back": _("Step back"),
+    "next": _("Next step"),
+    "returned": _("Returned so far"),
+    "step": _("call {call}, step {index} of {count}"),
+}
+
+
+def sentence(trace: "Trace", step: "TraceStep", language: str | None = None) -> str:
+    """Say what happens at a step."""
+    kind = step.kind
+    if kind == "call":
+        kind = "known" if not step.traced else "again" if step.reasons else "first"
+    text = translated(SENTENCES[kind], language)
+    return text.format(call=step.call, text=step.text, reasons="; ".join(step.reasons))
+
+
+def as_text(trace: "Trace") -> str:
+    """Write the steps one below the other."""
+    lines: list[str] = []
+    written: dict[int, int] = {}
+    tracer, printed = (translated(LABELS[name]) for name in ("tracer", "printed"))
+    for step in trace.steps:
+        if step.program is not None:
+            program = trace.programs[step.program]
+            for line in program[written.get(step.program, 0) : step.written]:
+                lines.append(f"         + {line}".replace("\n", "\n           "))
+            written[step.program] = max(step.written, written.get(step.program, 0))
+        if step.printed:
+            lines.append(f"         {printed}: {step.printed.strip()}")
+        values = "; ".join(_value(value, tracer) for value in step.values)
+        if step.kind == "line":
+            source = trace.sources[step.source or 0]
+            code = f"  {source.first + (step.line or 0):>5}  {source.lines[step.line or 0]}"
+            lines.append(f"{code:<44}  # {values}" if values else code)
+        else:
+            lines.append(f"{'' if step.kind == 'call' else '  '}{sentence(trace, step)}")
+            if values and step.kind in ("run", "error"):
+                lines.append(f"         {values}")
+    return "\n".join(lines)
+
+
+def _value(value: Any, tracer: str) -> str:
+    return f"{value.name} = {value.text}" + f" ({tracer})" * value.is_tracer
+
+
+def as_json(trace: "Trace") -> str:
+    """Return the fields by name."""
+    return json.dumps(
+        {
+            "name": trace.name,
+            "sources": [source._asdict() for source in trace.sources],
+            "programs": trace.programs,
+            "steps": [
+                {**step._asdict(), "values": [value._asdict() for value in step.values]}
+                for step in trace.steps
+            ],
+        },
+        ensure_ascii=False,
+    )
+
+
+def as_html(trace: "Trace") -> str:
+    """Return the widget; without scripts and on paper, its list of steps is shown."""
+    files = resources.files("haiku_state.inside")
+    style, script = (
+        files.joinpath(f"trace.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js")
+    )
+    style += of_the_page(".hs-trace-texts", "inline", ".hs-trace")
+    code = reader_language()
+    language = f' lang="{languages()[code].tag}"' * (code != "en")  # or else that of the page
+    data = json.dumps(_data(trace), ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":  # which could end the script, or open a comment
+        data = data.replace(character, f"\\u{ord(character):04x}")
+    # JupyterLab would take the arrow keys for itself without the last attribute
+    return (
+        f'<div class="hs-trace"{language} data-lm-suppress-shortcuts="true">'
+        f"<style>{style}</style><ol>{''.join(_items(trace))}</ol>"
+        f'<script type="application/json">{data}</script><script>{script}</script></div>'
+    )
+
+
+def _items(trace: "Trace") -> Iterator[str]:
+    """Write a list item for each step: what the widget says, and without it the line."""
+    for step in trace.steps:
+        texts = "".join(
+            f'<span lang="{each.tag}">{html.escape(sentence(trace, step, each.code))}</span>'
+            for each in languages().values()
+        )
+        said = f'<span class="hs-trace-texts">{texts}</span>'
+        if step.kind == "line":
+            said = (
+                f"<code>{html.escape(trace.sources[step.source or 0].lines[step.line or 0])}</code>"
+            )
+        yield f"<li>{said}</li>"
+
+
+def _data(trace: "Trace") -> dict[str, Any]:
+    return {
+        "labels": {
+            each.tag: {
+                name: translated(text, each.code)
+                for name, text in {**LABELS, "line": SENTENCES["line"]}.items()
+            }
+            for each in languages().values()
+        },
+        "name": trace.name,
+        "sources": [source.lines for source in trace.sources],
+        "programs": trace.programs,
+        "steps": [
+            [
+                step.call,
+                step.source,
+                step.line,
+                step.program,
+                step.written,
+                [(value.name, value.text, int(value.is_tracer)) for value in step.values],
+                step.printed,
+                step.text if step.kind == "run" else "",
+            ]
+            for step in trace.steps
+        ],
+    }

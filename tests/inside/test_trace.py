@@ -1,0 +1,341 @@
+"""Which line Python runs, which equation jit writes, and what comes out, as JAX itself says it."""
+
+import functools
+import json
+import sys
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import haiku_state as hs
+from haiku_state.errors import ArgumentError
+from haiku_state.errors.language import reading
+from haiku_state.inside import trace_text
+from haiku_state.inside.reach import library_of
+
+
+def ran(trace, call):
+    """The lines that Python ran in a call."""
+    return [
+        trace.sources[step.source].lines[step.line].strip()
+        for step in trace.steps
+        if step.call == call and step.kind == "line"
+    ]
+
+
+def returned(trace):
+    return [step.text for step in trace.steps if step.kind == "run"]
+
+
+def written(trace, call):
+    """How many equations have been written, before each line of a call."""
+    return [step.written for step in trace.steps if step.call == call and step.kind == "line"]
+
+
+class Impure:
+    def __init__(self):
+        self.n = 0
+
+    def count(self):
+        self.n += 1
+        return self.n
+
+
+def count(n):
+    n = n + 1
+    return n, n
+
+
+def test_an_impure_counter_is_frozen_and_a_threaded_one_counts():
+    counter = Impure()
+    trace = hs.record_trace(counter.count, (), (), ())
+    assert (returned(trace), counter.n) == (["1", "1", "1"], 1)
+    assert [ran(trace, call) for call in (1, 2, 3)] == [["self.n += 1", "return self.n"], [], []]
+    assert [value[:2] for value in trace.steps[2].values] == [("self.n", "1")]
+
+    trace = hs.record_trace(count, (0,), *[lambda result: (result[1],)] * 2)
+    assert returned(trace) == ["(1, 1)", "(2, 2)", "(3, 3)"]
+    assert [ran(trace, call) for call in (1, 2)] == [["n = n + 1", "return n, n"], []]
+    assert trace.steps[1].values == (("n", "weak int32[]", True),)
+
+
+def loop(x):
+    for _ in range(3):
+        x = 2 * x
+    return x
+
+
+def scanned(xs):
+    def body(carry, x):
+        carry = carry + x
+        return carry, carry
+
+    total, _ = jax.lax.scan(body, jnp.float32(0), xs)
+    return total * total
+
+
+@jax.jit
+def double(x):
+    return x + x
+
+
+def nested(x):
+    y = double(x)
+    unused = jnp.cos(y)
+    del unused
+    return jax.lax.cond(True, lambda: y, lambda: -y)
+
+
+@pytest.mark.parametrize("function", [loop, scanned, nested])
+def test_a_program_is_the_one_that_jax_prints(function):
+    x = jnp.arange(3.0)
+    (program,) = hs.record_trace(function, (x,)).programs
+    expected = jax.make_jaxpr(function)(x)
+    assert len(program) == len(expected.eqns) + 1
+    text = str(expected)
+    assert all(line.splitlines()[0] in text for line in program[:-1])
+    assert f"in ({program[-1].removeprefix('return ')}" in text
+
+
+def test_each_equation_is_told_where_it_is_written():
+    trace = hs.record_trace(loop, (jnp.ones(2),))
+    assert ran(trace, 1) == [
+        *["for _ in range(3):", "x = 2 * x"] * 3,
+        "for _ in range(3):",
+        "return x",
+    ]
+    assert written(trace, 1) == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert trace.steps[-1].written == 4  # with what it returns
+
+    trace = hs.record_trace(scanned, (jnp.ones(4),))
+    assert ran(trace, 1)[2:4] == ["carry = carry + x", "return carry, carry"]
+    assert written(trace, 1) == [0, 0, 0, 0, 1]  # one equation, when its body has been traced
+    assert len(trace.sources) == 1
+
+
+def power(x, n):
+    return x**n
+
+
+NEW = {
+    "shape": (count, [(jnp.ones(2),), (jnp.ones(3),)], "n: float32[2] → float32[3]"),
+    "dtype": (count, [(jnp.ones(2),), (jnp.ones(2, int),)], "n: float32[2] → int32[2]"),
+    "weak type": (count, [(1,), (jnp.int32(1),)], "n: weak int32[] → int32[]"),
+    "static": (jax.jit(power, static_argnums=1), [(2.0, 3), (2.0, 4)], "n: 3 → 4"),
+    "structure": (lambda tree: 2, [((1,),), ((1, 2),)], "tree"),
+}
+
+
+@pytest.mark.parametrize(("function", "calls", "reason"), NEW.values(), ids=NEW)
+def test_what_is_new_is_traced_again_and_said(function, calls, reason):
+    if function is not NEW["static"][0] or hasattr(function, "_jit_info"):  # JAX >= 0.6 tells
+        trace = hs.record_trace(function, *calls, calls[0])
+        ((again,),) = [step.reasons for step in trace.steps if step.reasons]
+        assert again.startswith(reason)
+        assert again.partition(": ")[2] in str(trace)
+        assert ran(trace, 2)
+        assert not ran(trace, 3)
+
+
+calls = []
+
+
+def noisy(x):
+    calls.append("noisy")
+    print("traced", x.shape)
+    jax.debug.print("computed {}", x)
+    return x
+
+
+def test_a_print_prints_once_a_list_grows_once_and_a_debug_print_prints_each_time(capsys):
+    calls.clear()
+    trace = hs.record_trace(noisy, (1.0,), (2.0,))
+    printed = [step.printed for step in trace.steps if step.printed]
+    assert printed == ["traced ()\n", "computed 1.0\n", "computed 2.0\n"]
+    values = [value for step in trace.steps for value in step.values if value.name == "calls"]
+    expected = ["[]", "[]", *["['noisy']"] * (len(trace.steps) - 2)]
+    assert [value.text for value in values] == expected
+    assert capsys.readouterr().out == ""
+
+
+kept = None
+
+
+def leak(x):
+    global kept
+    if kept is not None:
+        x = x + kept
+    kept = jnp.sin(x)
+    return x
+
+
+def test_a_tracer_that_leaks_ends_the_call_that_uses_it():
+    global kept
+    kept = None
+    with jax.debug_key_reuse(False):  # its checks fail on what is left of the program
+        trace = hs.record_trace(leak, (1.0,), (2.0,), (jnp.float32(1),), (1.0,))
+    kept = None
+    (error,) = [step for step in trace.steps if step.kind == "error"]
+    assert error.call == 3
+    assert error.text.startswith("UnexpectedTracerError: ")
+    assert returned(trace) == ["1.0", "2.0", "1.0"]  # the calls after it go on
+    seen = [step.values for step in trace.steps if step.call == 2]
+    assert all(list(values) == [("kept", "weak float32[]", True)] for values in seen)
+
+
+def branch(x):
+    if x > 0:
+        return x
+    return -x
+
+
+def test_an_error_in_python_ends_the_call_and_everything_is_put_back():
+    before = sys.gettrace(), sys.stdout
+    trace = hs.record_trace(branch, (1.0,))
+    assert [step.kind for step in trace.steps] == ["call", "line", "error"]
+    assert trace.steps[-1].text.startswith("TracerBoolConversionError: ")
+    assert (sys.gettrace(), sys.stdout) == before
+    with pytest.raises(ArgumentError, match=r"right: record_trace\(function, \(3,\)\)"):
+        hs.record_trace(branch, 3)
+
+
+class Layer(hk.Module):
+    def __call__(self, x, is_training):
+        w = hk.get_parameter("w", (), init=jnp.ones)
+        seen = hk.get_state("seen", (), jnp.int32, init=jnp.zeros)
+        if is_training:
+            hk.set_state("seen", seen + 1)
+        return w * x
+
+
+class Scale:
+    def __call__(self, x):
+        return 3 * x
+
+
+def test_what_else_can_be_recorded():
+    pair = hs.pure_pair(Layer)
+    x = jnp.ones(2)
+    params, state = pair.init(None, x, True)
+
+    apply = hs.record_trace(
+        pair.apply,
+        (params, state, None, x, True),
+        lambda result: (params, result[1], None, x, True),
+    )
+    assert ran(apply, 1)[2:] == [
+        "if is_training:",
+        'hk.set_state("seen", seen + 1)',
+        "return w * x",
+    ]
+    assert returned(apply)[1] == "([1., 1.], {'layer': {'seen': 2}})"
+
+    def loss_fn(params, state, rng, batch):
+        y, state = pair.apply(params, state, rng, batch["x"], True)
+        return jnp.sum(y), (state, {})
+
+    optimizer = optax.sgd(0.5)
+    train_state = hs.init_train_state(pair.init, optimizer, jax.random.key(0), x, True)
+    update = hs.record_trace(
+        hs.make_update(loss_fn, optimizer),
+        (train_state, {"x": x}),
+        lambda result: (result[0], {"x": x}),
+    )
+    assert ran(update, 1)[0].startswith("y, state = pair.apply")
+    assert "return w * x" in ran(update, 1)
+    assert ran(update, 2) == []
+
+    assert returned(hs.record_trace(Scale(), (2.0,))) == ["6.0"]
+    assert returned(hs.record_trace(functools.partial(power, n=2), (3.0,))) == ["9.0"]
+    assert returned(hs.record_trace(jnp.sin, (0.0,))) == ["0.0"]
+    for trace in (apply, update):
+        assert not any(library_of(source.file) for source in trace.sources)
+
+
+def test_a_function_without_source_is_traced_without_lines():
+    made = {}
+    exec("def double(x):\n    return 2 * x", made)
+    trace = hs.record_trace(made["double"], (1.0,), (2.0,))
+    assert [(step.kind, step.traced) for step in trace.steps] == [
+        ("call", True), ("run", False), ("call", False), ("run", False)
+    ]  # fmt: skip
+    assert len(trace.programs[0]) == 2
+
+
+def test_a_function_that_is_jitted_already_keeps_its_programs():
+    jitted = jax.jit(loop)
+    jitted(1.0)
+    trace = hs.record_trace(jitted, (2.0,), (np.ones(2, np.float32),))
+    assert (ran(trace, 1), len(ran(trace, 2))) == ([], 8)
+
+
+def ten():
+    trace = hs.record_trace(count, (0,), lambda result: (result[1],), lambda result: (result[1],))
+    assert len(trace.steps) == 9
+    return trace
+
+
+def test_it_is_small_and_speaks_the_reader_s_language():
+    trace = ten()
+    page = trace._repr_html_()
+    data = page.partition('<script type="application/json">')[2].partition("</script>")[0]
+    script = page.rpartition("<script>")[2].partition("</script>")[0]
+    assert len(data.encode()) < 4000
+    assert len(script.encode()) < 6000
+    assert "http" not in script
+    with reading("zh_CN"):
+        assert "Python 不运行" in str(trace)
+    assert "Python 不运行" in page
+    assert json.loads(trace.to_json())["steps"][1]["values"] == [
+        {"name": "n", "text": "weak int32[]", "is_tracer": True}
+    ]
+
+
+# --- in Chromium ---
+
+
+def assert_quiet(page):
+    assert page.complaints == []
+    assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("language", ["en", "zh-CN"])
+def test_the_stepper_steps_by_keys_and_buttons(open_page, language, width):
+    trace = ten()
+    page = open_page(f'<!doctype html><html lang="{language}">{trace._repr_html_() * 2}', width)
+
+    def sentence(step):
+        return trace_text.sentence(trace, trace.steps[step], language.replace("-", "_"))
+
+    stepper = page.locator(".hs-trace-stepper").first
+    said, here = stepper.locator(".hs-trace-say"), stepper.locator(".hs-trace-on")
+    back, forward = stepper.get_by_role("button").all()
+    assert page.locator(".hs-trace-stepper").count() == 2
+    assert page.locator(".hs-trace ol").first.is_hidden()
+    assert (said.inner_text(), back.is_disabled()) == (sentence(0), True)
+    forward.click()
+    assert here.inner_text().strip() == "n = n + 1"
+    assert stepper.locator(".hs-trace-tracer").inner_text().startswith("weak int32[]")
+    page.keyboard.press("End")
+    assert (said.inner_text(), forward.is_disabled()) == (sentence(-1), True)
+    assert stepper.locator("dl").inner_text().endswith("(1, 1); (2, 2); (3, 3)")
+    page.keyboard.press("Home")
+    assert said.inner_text() == sentence(0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert_quiet(page)
+
+
+def test_without_scripts_and_on_paper_there_is_a_list(open_page):
+    text = f'<!doctype html><html lang="zh-CN">{ten()._repr_html_()}'
+    page = open_page(text, java_script_enabled=False)
+    assert page.locator(".hs-trace li").count() == 9
+    assert "Python 不运行" in page.locator(".hs-trace ol").inner_text()
+    page = open_page(text)
+    page.emulate_media(media="print")
+    assert page.locator(".hs-trace ol").is_visible()
+    assert not page.locator(".hs-trace-stepper").is_visible()
