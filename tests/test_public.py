@@ -71,6 +71,12 @@ def test_the_package_is_typed():
     assert (PACKAGE / "py.typed").is_file()
 
 
+def test_every_public_name_stands_in_the_reference():
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.rst"))
+    documented = re.findall(r"^\.\. auto\w+:: (?:[\w.]+\.)?(\w+)", pages, re.MULTILINE)
+    assert set(public_names()) <= set(documented)
+
+
 def test_every_error_stands_on_its_page():
     page = (DOCS / "api/errors.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^(?:\.\. autoexception:: |   )(\w+)(?:\(\))?$", page, re.MULTILINE)

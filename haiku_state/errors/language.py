@@ -155,4 +155,5 @@ def _wanted() -> str:
 
 @functools.cache
 def _catalog(language: str) -> gettext.NullTranslations:
-    return gettext.translation(DOMAIN, FOLDER, [language], fallback=language == "en")
+    # a new language speaks English until it has a catalog
+    return gettext.translation(DOMAIN, FOLDER, [language], fallback=True)

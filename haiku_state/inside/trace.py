@@ -119,10 +119,10 @@ class TraceStep(NamedTuple):
     """The arguments, the results, or the error."""
 
     traced: bool = False
-    """Of a call, whether Python runs."""
+    """Whether Python runs in this call."""
 
     reasons: tuple[str, ...] = ()
-    """Of a call that is traced again: what is not as it was."""
+    """What is not as it was, if the call is traced again."""
 
     printed: str = ""
     """What was printed since the step before."""
