@@ -31,7 +31,8 @@
     const back = button("←", label.back, -1), next = button("→", label.next, 1);
     const where = html("span", "where"), say = html("p", "say");
     say.setAttribute("aria-live", "polite");
-    const code = html("pre", ""), program = html("pre", ""), names = html("dl", "names");
+    // none of these elements has a style in the themes that it may stand in
+    const code = html("div", "code"), program = html("div", "code"), names = html("div", "names");
     for (const [element, name] of [[code, label.python], [program, label.program]]) {
       element.tabIndex = 0;
       element.setAttribute("role", "region");
@@ -62,7 +63,7 @@
       lines(program, known, (at) => (source === null ? "on" : at >= old ? "new" : ""));
       say.textContent = sentences[shown];
       const entry = (name, isTracer, ...text) =>
-        html("div", "", html("dt", "", name), html("dd", isTracer ? "tracer" : "", ...text));
+        html("div", "", html("b", "", name), html("span", isTracer ? "tracer" : "", ...text));
       const returned = steps.slice(0, shown + 1).map((step) => step[7]).filter(Boolean);
       names.replaceChildren(
         ...values.map(([name, text, isTracer]) =>

@@ -323,7 +323,7 @@ def test_the_stepper_steps_by_keys_and_buttons(open_page, language, width):
     assert stepper.locator(".hs-trace-tracer").inner_text().startswith("weak int32[]")
     page.keyboard.press("End")
     assert (said.inner_text(), forward.is_disabled()) == (sentence(-1), True)
-    assert stepper.locator("dl").inner_text().endswith("(1, 1); (2, 2); (3, 3)")
+    assert stepper.locator(".hs-trace-names").inner_text().endswith("(1, 1); (2, 2); (3, 3)")
     page.keyboard.press("Home")
     assert said.inner_text() == sentence(0)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
