@@ -199,11 +199,14 @@ class Runner(Generic[T, R]):
 
     def _refuse(self, train_state: T) -> None:
         """Refuse what would end the process once the devices have started."""
+        leaves = jax.tree.leaves(train_state)
+        arrays = set(map(id, leaves))
+        is_own = len(arrays) == len(leaves) and arrays <= self._made
+        if is_own and not any(leaf.is_deleted() for leaf in leaves):
+            return
         if consumed := consumed_error(train_state=train_state):
             raise consumed
-        arrays = list(map(id, jax.tree.leaves(train_state)))
-        is_own = len(set(arrays)) == len(arrays) and self._made.issuperset(arrays)
-        if not (is_own or self.is_evaluation) and (shared := shared_error(train_state=train_state)):
+        if not self.is_evaluation and (shared := shared_error(train_state=train_state)):
             raise shared
 
     def _named(self, error: Exception, train_state: T, batch: Batch) -> HaikuStateError | None:
