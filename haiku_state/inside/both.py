@@ -1,6 +1,8 @@
 """HTML in every language: a page that is executed once shows the one that it is written in."""
 
+import json
 from collections.abc import Callable
+from typing import Any
 
 from haiku_state.errors.language import languages, reader_language, reading
 
@@ -19,6 +21,14 @@ def of_the_page(container: str, shown: str, page: str = "html") -> str:
         f'{page}:lang({each.base}) {container}>[lang="en"]{{display:none}}'
         for each in list(languages().values())[1:]
     )
+
+
+def as_script(data: Any) -> str:
+    """Return data as JSON that nothing in it can end, to be put into a ``<script>``."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":  # which could end it, or open a comment
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
 
 
 def in_both_languages(render: Callable[[], str]) -> str:

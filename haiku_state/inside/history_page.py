@@ -5,14 +5,13 @@ the table below the widget takes its place on paper and where scripts do not run
 """
 
 import html
-import json
 import math
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
-from haiku_state.inside.both import of_the_page
+from haiku_state.inside.both import as_script, of_the_page
 
 if TYPE_CHECKING:
     from haiku_state.inside.history import LeafSummary
@@ -91,10 +90,7 @@ def widget(records: "Records", keys: "Keys") -> str:
     head = f'<div class="hs-history"{language} data-lm-suppress-shortcuts="true">'
     if not records:
         return f"{head}<style>{style}</style><p>{_both('empty')}</p></div>"
-    data = json.dumps(_data(records, keys), ensure_ascii=False, separators=(",", ":"))
-    # inside <script> only these could end it or open a comment, and JSON may escape them
-    for character in "<>&\u2028\u2029":
-        data = data.replace(character, f"\\u{ord(character):04x}")
+    data = as_script(_data(records, keys))
     return (
         f"{head}<style>{style}</style>\n{_table(records, keys)}\n"
         f'<script type="application/json">{data}</script>\n<script>{script}</script></div>'

@@ -23,7 +23,7 @@ from haiku_state.errors.describe import describe
 from haiku_state.inside.purity import differing, is_traced, signature_of
 from haiku_state.inside.reach import is_filled, library_of
 from haiku_state.inside.trace_text import as_html, as_json, as_text
-from haiku_state.inside.watch import resolved
+from haiku_state.inside.watch import leaves_of, resolved
 
 _MOST, _FEW = 60, 8
 """So many characters of a value are shown, and an array of so many elements."""
@@ -350,7 +350,7 @@ class _Recorder:
                 continue
             if not _is_data(value):
                 continue
-            is_tracer = any(isinstance(leaf, jax.core.Tracer) for leaf in _leaves(value))
+            is_tracer = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves_of(value))
             yield TraceValue(ast.unparse(node), _shown(value), is_tracer)
 
     def _names_in(self, code: types.CodeType) -> list[ast.expr]:
@@ -422,13 +422,6 @@ def _outside(function: Any) -> _Outside | None:
         closure |= dict(zip(code.co_varnames[:1], [function.__self__], strict=False))
     names = {name: value for name, value in inner.__globals__.items() if name not in seen}
     return _Outside(code, closure, names)
-
-
-def _leaves(value: Any) -> list[Any]:
-    try:
-        return jax.tree.leaves(value)
-    except Exception:
-        return []
 
 
 def _is_data(value: Any) -> bool:

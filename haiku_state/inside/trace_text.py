@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
-from haiku_state.inside.both import of_the_page
+from haiku_state.inside.both import as_script, of_the_page
 
 if TYPE_CHECKING:
     from haiku_state.inside.trace import Trace, TraceStep
@@ -101,14 +101,12 @@ def as_html(trace: "Trace") -> str:
     style += of_the_page(".hs-trace-texts", "inline", ".hs-trace")
     code = reader_language()
     language = f' lang="{languages()[code].tag}"' * (code != "en")  # or else that of the page
-    data = json.dumps(_data(trace), ensure_ascii=False, separators=(",", ":"))
-    for character in "<>&\u2028\u2029":  # which could end the script, or open a comment
-        data = data.replace(character, f"\\u{ord(character):04x}")
     # JupyterLab would take the arrow keys for itself without the last attribute
     return (
         f'<div class="hs-trace"{language} data-lm-suppress-shortcuts="true">'
         f"<style>{style}</style><ol>{''.join(_items(trace))}</ol>"
-        f'<script type="application/json">{data}</script><script>{script}</script></div>'
+        f'<script type="application/json">{as_script(_data(trace))}</script>'
+        f"<script>{script}</script></div>"
     )
 
 

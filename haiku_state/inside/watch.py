@@ -702,26 +702,26 @@ def _code(value: Any) -> Any:
 
 def _tracers(value: Any, known: Any = None) -> list[Any]:
     """The tracers in a value that were not there before, also in a function or an object."""
-    before = {id(leaf) for leaf in _leaves(known)}
+    before = {id(leaf) for leaf in leaves_of(known)}
     found = []
-    for leaf in _leaves(list(value) if isinstance(value, set) else value):
+    for leaf in leaves_of(list(value) if isinstance(value, set) else value):
         inside = [leaf]
         if isinstance(leaf, functools.partial):
-            inside = _leaves((leaf.args, leaf.keywords))
+            inside = leaves_of((leaf.args, leaf.keywords))
         elif isinstance(leaf, types.MethodType):
-            inside = _leaves(list(getattr(leaf.__self__, "__dict__", {}).values()))
+            inside = leaves_of(list(getattr(leaf.__self__, "__dict__", {}).values()))
         elif isinstance(leaf, types.FunctionType):
             inside = [cell.cell_contents for cell in leaf.__closure__ or () if is_filled(cell)]
         elif isinstance(leaf, np.ndarray) and leaf.dtype == object:
             inside = list(leaf.flat)
         elif not isinstance(leaf, type) and not library_of_module(type(leaf).__module__):
-            inside = _leaves(list(getattr(leaf, "__dict__", {}).values()))
+            inside = leaves_of(list(getattr(leaf, "__dict__", {}).values()))
         if id(leaf) not in before:
             found += [part for part in inside if isinstance(part, jax.core.Tracer)]
     return found
 
 
-def _leaves(tree: Any) -> list[Any]:
+def leaves_of(tree: Any) -> list[Any]:
     """The leaves of a PyTree; none of what JAX cannot sort, or of what has a cycle."""
     try:
         return jax.tree.leaves(tree)

@@ -16,7 +16,7 @@ from haiku_site.translate.languages import sites
 
 import haiku_state
 from haiku_state.errors import MissingKeyError
-from haiku_state.errors.language import FOLDER, code_of, translated
+from haiku_state.errors.language import FOLDER, _catalog, code_of, translated
 
 PACKAGE = Path(haiku_state.__file__).parent
 SITE = sites()[code_of("zh")]
@@ -91,6 +91,10 @@ def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
         f"  原因：{CHINESE}\n"
         f"  详见：{ZH}/haiku/pure_pair.html"
     )
+
+
+def test_a_language_without_a_catalog_speaks_english():
+    assert _catalog.__wrapped__("xx").gettext("train_state") == "train_state"
 
 
 def test_the_catalog_has_every_text_of_the_source_and_no_other():

@@ -295,6 +295,17 @@ def test_it_is_small_and_speaks_the_reader_s_language():
     ]
 
 
+def test_a_hostile_text_stays_a_text():
+    def tagged(x, tag):
+        return x
+
+    trace = hs.record_trace(tagged, (1.0, "</script><img src=x onerror=alert(1)>"))
+    page = trace._repr_html_()
+    assert "onerror" in page
+    assert page.count("</script>") == 2
+    assert "<img" not in page
+
+
 # --- in Chromium ---
 
 

@@ -346,6 +346,12 @@ def test_an_update_that_fails_halfway_is_not_a_donated_buffer():
     assert isinstance(named_error(deleted, train_state=train_state), DonatedBufferError)
 
 
+@each("jit", "scan", "vmap")
+def test_a_batch_that_is_on_the_device_stays_there(runner):
+    fed = runner(tiny()[0]).feed({"x": jnp.ones(4)})
+    assert isinstance(fed["x"], jax.Array)
+
+
 def test_placing_a_train_state_leaves_the_given_one_alone():
     given, run = start(SGD), on_digits(RUNNERS["two axes"])
     copy = jax.tree.map(np.array, given._replace(rng=jax.random.key_data(given.rng)))
