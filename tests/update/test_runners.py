@@ -243,6 +243,19 @@ def test_a_consumed_train_state_is_named_at_the_first_call_too(runner, check_rep
             run(train_state, batch)
 
 
+@each("pmap", "shard", "shard_map")
+def test_what_another_runner_has_consumed_is_refused_before_devices_start(runner, monkeypatch):
+    first, second = (runner(tiny()[0]) for _ in range(2))
+    train_state, batch = first.place(tiny()[1]), first.feed(ones())
+    train_state, _ = first(train_state, batch)
+    second.check_replicas = False
+    second(train_state, batch)
+    monkeypatch.setattr(first, "_compiled", None)  # where nothing is left that could start
+    with pytest.raises(DonatedBufferError, match=r"^train_state\.params\['w'\]"):
+        first(train_state, batch)
+    assert first._compiled is None
+
+
 def test_a_train_state_with_one_array_twice_survives_the_error():
     update, train_state = tiny()
     run = hs.jit_update(update)
