@@ -63,6 +63,7 @@ def contender(
     axis_name: str | None = None,
     model: Callable[..., Any] = classifier,
     scanned: bool = False,
+    stacked: bool = False,
 ) -> Callable[..., Contender]:
     """Make the contender of a runner, given a step and the devices to run on."""
 
@@ -74,8 +75,9 @@ def contender(
         if scanned:
             run, steps_per_call = hs.scan_update(update, size.scan_steps), size.scan_steps
             rounds = rounds * (steps_per_call // problem.NUM_BATCHES)
-        # where the runner wants them; what is not committed yet goes to the default device
-        batches = [jax.tree.map(jnp.asarray, batch) for batch in run.feed_all(rounds)]
+        # where the runner wants them, as the steps by hand have them: none is moved in a step
+        put = jax.pmap(lambda batch: batch, devices=used) if stacked else jax.device_put
+        batches = [put(batch) for batch in run.feed_all(rounds)]
 
         def fresh() -> Any:
             return run.place(initial)
@@ -95,6 +97,6 @@ packed = contender(lambda update, used: hs.jit_update(update, packed_bytes=4096)
 haiku_batch_norm = contender(lambda update, used: hs.jit_update(update), model=haiku_classifier)
 scan = contender(lambda update, used: hs.scan_update(update), scanned=True)
 vmap = contender(lambda update, used: hs.vmap_update(update, MEMBERS))
-pmap = contender(hs.pmap_update, AXIS)
+pmap = contender(hs.pmap_update, AXIS, stacked=True)
 shard = contender(lambda update, used: hs.shard_update(update, hs.data_mesh(used)))
 shard_map = contender(lambda update, used: hs.shard_map_update(update, hs.data_mesh(used)), AXIS)
