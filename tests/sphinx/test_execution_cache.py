@@ -1,6 +1,10 @@
 """The cache's name changes with everything that the outputs of a cell depend on."""
 
+import nbformat
+from haiku_site.compat import keep_all_executed
 from haiku_site.execute.cache import LIBRARIES, cache_path, fingerprint, installed_versions
+from jupyter_cache import get_cache
+from jupyter_cache.cache.db import NbCacheRecord
 
 
 def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
@@ -28,6 +32,15 @@ def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
     assert fingerprint(tmp_path, versions, data) == first
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert fingerprint(tmp_path, versions, data) != first
+
+
+def test_nothing_is_removed_that_another_process_is_adding(tmp_path, monkeypatch):
+    keep_all_executed()
+    cache, written = get_cache(tmp_path), tmp_path / "page.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(), written)
+    late = staticmethod(lambda keep, db: [2])  # added between its two queries
+    monkeypatch.setattr(NbCacheRecord, "records_to_delete", late)
+    assert cache.cache_notebook_file(str(written), check_validity=False).pk == 1
 
 
 def test_old_caches_are_removed(tmp_path):

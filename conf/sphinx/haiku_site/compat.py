@@ -18,7 +18,10 @@ from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 
-PACKAGES = {"myst_nb": "myst-nb", "sphinx_design": "sphinx-design", "sphinx": "sphinx"}
+PACKAGES = {
+    "jupyter_cache": "jupyter-cache", "myst_nb": "myst-nb", "sphinx_design": "sphinx-design",
+    "sphinx": "sphinx",
+}  # fmt: skip
 
 
 class LostNameError(ExtensionError):
@@ -50,7 +53,19 @@ _create_reader = find("myst_nb.core.read", "create_nb_reader", "write notebooks"
 ExecutionError = find("myst_nb.core.execute.base", "ExecutionError", "name the cell that fails")
 Dropdown = find("sphinx_design.dropdown", "dropdown_main", "write dropdowns into notebooks")
 create_component = find("sphinx_design.shared", "create_component", "show tabs")
+_Cache = find("jupyter_cache.cache.main", "JupyterCacheBase", "keep what was executed")
 _translators = find("sphinx.locale", "translators", "build two languages in one process")
+
+
+def keep_all_executed() -> None:
+    """Let Jupyter-cache remove nothing: each version of what notebooks run has its own folder.
+
+    After each notebook it looks for old ones with two queries, and takes for old what another
+    process adds between them: that page's build fails.
+    """
+    if not hasattr(_Cache, "truncate_caches"):
+        raise LostNameError("jupyter-cache", "truncate_caches", "keep what was executed")
+    _Cache.truncate_caches = lambda cache: None
 
 
 def forget_language() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from haiku_site import ROOT, SPHINX
+from haiku_site.compat import keep_all_executed
 from sphinx.application import Sphinx
 
 SETTINGS = """\
@@ -30,6 +31,7 @@ def configure_kernels(folder: Path) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Configure the kernels before the first page is read."""
+    """Configure the kernels and their cache before the first page is read."""
     configure_kernels(ROOT / "build/ipython")
+    keep_all_executed()
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
