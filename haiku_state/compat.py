@@ -59,18 +59,27 @@ def is_live(tracer: Any) -> bool:
 _offsets = itertools.count(1)
 
 
-def traced_anew() -> contextlib.AbstractContextManager[None]:
+def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
     """Let JAX trace again what it has traced before, and forget these traces afterwards.
 
     JAX looks its traces up by the settings under which they were made. One of these is an offset
     to all seeds; inside of this context it has a value that it never has again.
 
+    Args:
+      again: False to look for no leaks, and do nothing else.
+
     Returns:
-      A context manager, for this thread. A seed that is used inside gives other numbers.
+      A context manager, for this thread. A seed that is used inside gives other numbers, and no
+      leaks are looked for.
     """
     from jax._src import config
 
-    return config.random_seed_offset(config.random_seed_offset.value + next(_offsets))
+    stack = contextlib.ExitStack()
+    stack.enter_context(config.check_tracer_leaks(False))
+    if again:
+        offset = config.random_seed_offset.value + next(_offsets)
+        stack.enter_context(config.random_seed_offset(offset))
+    return stack
 
 
 def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
@@ -229,6 +238,11 @@ def jit_codes() -> list[Any]:
     while hasattr(functions[-1], "__wrapped__"):
         functions.append(functions[-1].__wrapped__)
     return [function.__code__ for function in functions]
+
+
+def is_jitted(function: Any) -> bool:
+    """Return whether a function is what ``jax.jit`` makes, and no other wrapper of JAX."""
+    return type(function) is type(jax.jit(is_jitted))
 
 
 def static_arguments(function: Any) -> tuple[Any, ...]:

@@ -1015,6 +1015,19 @@ def traced_call(call: Any) -> ArgumentError:
     )
 
 
+def static_argument(name: str, value: Any) -> ArgumentError:
+    """A static argument that jit cannot look a program up by."""
+    return ArgumentError(
+        argument=name,
+        value=reprlib.repr(value),
+        expected=_("a value that can be hashed, because it is static"),
+        wrong=f"function({name}={reprlib.repr(value)})",
+        right=f"function({name}=tuple(values))",
+        why=_("jit keeps one compiled program for each value of a static argument, by its hash"),
+        more="api/explain",
+    )
+
+
 # ---- Processes
 
 

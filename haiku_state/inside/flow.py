@@ -14,12 +14,11 @@ from typing import Any
 
 import haiku as hk
 import jax
-import jax.numpy as jnp
 
 from haiku_state.errors import ArgumentError
 from haiku_state.errors.language import deferred as _
 from haiku_state.inside.flow_data import INPUTS, RESULT, Flow, FlowEvent, FlowLeaf, FlowModule
-from haiku_state.inside.flow_hooks import Access, Trace, places, trace
+from haiku_state.inside.flow_hooks import Access, Run, Trace, is_key, places, trace
 
 
 def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwargs: Any) -> Flow:
@@ -55,7 +54,6 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
       <BLANKLINE>
       init
         counter  __call__  makes   state  count  int32[]
-        counter  __call__  reads   state  count  int32[]
         counter  __call__  writes  state  count  int32[]
       <BLANKLINE>
       apply
@@ -166,7 +164,9 @@ class _Resolver:
     def __init__(self, function: str, frame: str, seen: Trace, first: Trace | None = None) -> None:
         self.function, self.frame, self.seen, self.first = function, frame, seen, first
         self.dataflow = seen.dataflow
-        self.outputs = {mark for run in seen.recorder.runs.values() for mark in run.marks}
+        runs = seen.recorder.runs.values()
+        self.inputs = {mark for run in runs for mark in run.given}
+        self.outputs = {mark for run in runs for mark in run.marks} | self.inputs
         self.leaves: dict[str, FlowLeaf] = {}
         self.events: list[FlowEvent] = []
         self.latest: dict[tuple[str, str, str], list[str]] = {}  # the places last meant by a name
@@ -192,6 +192,7 @@ class _Resolver:
             leaves=tuple(self.leaves.values()),
             wires=self._wires([module.path for module in modules]),
             draws=self._is_random(*self.dataflow.into.values(), *self._outputs()),
+            draws_outside=self._draws_outside(),
             error="" if self.seen.error is None else str(self.seen.error),
         )
 
@@ -228,7 +229,10 @@ class _Resolver:
             ]
             if found:  # what init does not return is no leaf
                 leaf = min(found, key=lambda leaf: len(leaf.module))
-                self.events.append(_event(access, leaf))
+                event = _event(access, leaf)
+                made = {(each.leaf, each.action) for each in self.events}
+                if event.action != "read" or (leaf.place, "create") not in made:
+                    self.events.append(event)  # what it has just made, it knows
 
     def _argument(self, index: int, kind: str, module: str, name: str) -> str:
         """Return the place of an argument that is a leaf."""
@@ -348,6 +352,15 @@ class _Resolver:
         return dataclasses.replace(leaf, end="returned", result=result)
 
     def _modules(self) -> tuple[FlowModule, ...]:
+        into = self.dataflow.into
+
+        def first(item: tuple[str, Run]) -> int:
+            # without what depends on nothing, such as the initial state of a recurrent core
+            marks = item[1].marks
+            computed = [m for m in marks if self.dataflow.behind(into.get(m, 0), self.outputs)]
+            return min(computed or marks)
+
+        runs = sorted(self.seen.recorder.runs.items(), key=first)
         return tuple(
             FlowModule(
                 self.paths.get(path, path),
@@ -355,14 +368,23 @@ class _Resolver:
                 tuple(run.methods),
                 self._is_random(*(self.dataflow.into.get(mark, 0) for mark in run.marks)),
             )
-            for path, run in self.seen.recorder.runs.items()
+            for path, run in runs
             if run.kind != "LiftingModule"  # no module of the user's: hk.lift reads params with it
         )
 
     def _is_random(self, *origins: int) -> bool:
         """Return whether a random key is among the origins."""
         indices = {index for each in origins for index in self.dataflow.arguments(each)}
-        return any(_is_key(self.seen.types[index]) for index in indices)
+        return any(is_key(self.seen.types[index]) for index in indices)
+
+    def _draws_outside(self) -> bool:
+        """Return whether something outside of all modules draws random numbers."""
+        runs = self.seen.recorder.runs.values()
+        inside = {mark for run in runs for mark in run.marks}
+        drawing = {m for m in inside if self._is_random(self.dataflow.into.get(m, 0))}
+        given = [self.dataflow.into.get(mark, 0) for mark in self.inputs]
+        # what a module is given may come out of the module around it, which then draws itself
+        return self._is_random(*self._outputs()) or (self._is_random(*given) and not drawing)
 
     def _wires(self, paths: list[str]) -> tuple[tuple[str, str], ...]:
         """Return which module's output goes where."""
@@ -373,11 +395,12 @@ class _Resolver:
         wires = []
 
         def connect(origins: int, to: str) -> None:
+            origins = self.dataflow.behind(origins, self.inputs)
             for mark in self.dataflow.marks(origins):
                 if mark in owner:
                     wires.append((owner[mark], to))
             for index in self.dataflow.arguments(origins):
-                if index not in self.arguments and not _is_key(self.seen.types[index]):
+                if index not in self.arguments and not is_key(self.seen.types[index]):
                     wires.append((INPUTS, to))
 
         for mark, path in owner.items():
@@ -416,14 +439,6 @@ def _tree_of(leaf: FlowLeaf) -> str:
 
 def _keys(path: tuple[Any, ...]) -> list[Any]:
     return [getattr(entry, "key", getattr(entry, "name", None)) for entry in path]
-
-
-def _is_key(value: Any) -> bool:
-    dtype = getattr(value, "dtype", None)
-    if dtype is None:
-        return False
-    is_raw = dtype == jnp.uint32 and value.shape == (2,)
-    return is_raw or jnp.issubdtype(dtype, jax.dtypes.prng_key)
 
 
 def _key(rng: Any) -> Any:

@@ -7,7 +7,6 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.inside.both import in_both_languages
@@ -143,6 +142,8 @@ class Flow:
     ``"<result>"`` are the inputs and the result of the function."""
     draws: bool = False
     """Whether anything depends on the random key in ``apply``."""
+    draws_outside: bool = False
+    """Whether something outside of all modules depends on it, such as ``hk.dropout``."""
     error: str = ""
     """What ended the trace before its end; only after a leak."""
 
@@ -180,12 +181,9 @@ class Flow:
             rows = [[leaf.place, leaf.type, listed(leaf.fate(lang), lang)] for leaf in self.leaves]
             lines += ["", translated(LEAVES, lang), *_table(rows)]
         drawing = [module.path for module in self.modules if module.draws]
-        if drawing or self.draws:
-            lines += [
-                "",
-                translated(DRAWS, lang),
-                *(f"  {path}" for path in drawing or [self.frame]),
-            ]
+        drawing += [self.frame] if self.draws_outside or (self.draws and not drawing) else []
+        if drawing:
+            lines += ["", translated(DRAWS, lang), *(f"  {path}" for path in drawing)]
         return "\n".join([*lines, *(["", self.error] if self.error else [])])
 
     def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
@@ -198,9 +196,6 @@ class Flow:
 
         Returns:
           An ``<svg>`` element.
-
-        Raises:
-          MissingExtraError: igraph is not installed, which lays the picture out.
         """
         from haiku_state.inside.flow_picture import draw
 
@@ -222,10 +217,7 @@ class Flow:
         from haiku_state.inside.flow_picture import STYLE, draw, in_html
 
         def render() -> str:
-            try:
-                return in_html(draw(self))
-            except MissingExtraError:
-                return in_html("", self.text())
+            return in_html(draw(self))
 
         return f"<style>\n{STYLE}</style>\n{in_both_languages(render)}"
 

@@ -42,6 +42,7 @@ class Run:
     kind: str
     methods: list[str] = dataclasses.field(default_factory=list)
     marks: list[int] = dataclasses.field(default_factory=list)  # of the values they return
+    given: list[int] = dataclasses.field(default_factory=list)  # of the values they are given
 
 
 class Recorder:
@@ -116,6 +117,11 @@ class Recorder:
     def _call(self, following: Any, args: Any, kwargs: Any, at: Any) -> Any:
         """Run a method, and mark what it returns."""
         self._methods.append((at.module, at.method_name))
+        run = Run(type(at.module).__name__)
+        if at.method_name != "__init__":
+            run = self.runs.setdefault(at.module.module_name, run)
+            run.given.append(self.marks)
+            args, kwargs = self._marked((args, kwargs), kept=is_key)
         try:
             output = following(*args, **kwargs)
         except LEAKS:
@@ -125,17 +131,21 @@ class Recorder:
             self._methods.pop()
         if at.method_name == "__init__":
             return output
-        run = self.runs.setdefault(at.module.module_name, Run(type(at.module).__name__))
         if at.method_name not in run.methods:
             run.methods.append(at.method_name)
         run.marks.append(self.marks)
-        self.marks += 1
         if not self._methods:
             self._find_leaks()
+        return self._marked(output)
+
+    def _marked(self, value: Any, kept: Callable[[Any], bool] = lambda leaf: False) -> Any:
+        """Mark each array of a value with a new number, apart from those that are kept."""
+        number = self.marks
+        self.marks += 1
         try:
-            return jax.tree.map(lambda leaf: marked(leaf, run.marks[-1]), output)
+            return jax.tree.map(lambda leaf: leaf if kept(leaf) else marked(leaf, number), value)
         except (TypeError, ValueError):  # no PyTree, such as a dict whose keys have no order
-            return output
+            return value
 
     def _find_leaks(self) -> None:
         """Note the state whose tracers belong to a transformation that has ended."""
@@ -227,6 +237,16 @@ def is_traced(leaf: Any) -> bool:
     """Return whether a leaf of an argument is an array or a number, and no flag."""
     is_number = isinstance(leaf, int | float | complex) and not isinstance(leaf, bool)
     return is_number or (hasattr(leaf, "dtype") and hasattr(leaf, "shape"))
+
+
+def is_key(value: Any) -> bool:
+    """Return whether a value is a random key, also one of two numbers."""
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return False
+    return (dtype == jnp.uint32 and value.shape == (2,)) or jnp.issubdtype(
+        dtype, jax.dtypes.prng_key
+    )
 
 
 def is_usable(leaf: Any) -> bool:

@@ -1,17 +1,15 @@
 """Draw a flow: what comes in on the left, what goes out on the right, and the modules between.
 
 The modules stand below each other in the order in which they finish. Wires between them show whose
-output goes into which module; igraph decides on which side of the modules between a long wire
-passes, so that few wires cross. Everything else is counted from top to bottom.
+output goes into which module; a long wire passes the modules between on the side with more room,
+the shorter ones nearer to the boxes. Everything else is counted from top to bottom.
 """
 
 import dataclasses
 import html
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
-from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, translated
 from haiku_state.inside.flow_data import INPUTS, RESULT, Flow, FlowLeaf, listed
@@ -53,6 +51,8 @@ class _Box:
     draws: bool
     top: int = 0
     bottom: int = 0
+    crossings: list[tuple[int, float]] = dataclasses.field(default_factory=list)
+    """The side, -1 or 1, and the height of what goes in on the left or comes out on the right."""
 
 
 def draw(flow: Flow, lang: str | None = None, depth: int | None = None) -> str:
@@ -62,7 +62,7 @@ def draw(flow: Flow, lang: str | None = None, depth: int | None = None) -> str:
     boxes = _boxes(flow, places, lang)
     order = {INPUTS: 0, **{path: i + 1 for i, path in enumerate(boxes)}, RESULT: len(boxes) + 1}
     wires = _folded_wires(flow, places, order)
-    lanes, complete = _lanes(wires, len(order))
+    lanes, complete = _lanes(wires)
     return _Picture(flow, lang, list(boxes.values()), wires, lanes, complete).svg()
 
 
@@ -80,20 +80,33 @@ def _fold(flow: Flow, depth: int | None) -> dict[str, str]:
     shown = {leaf.module for leaf in flow.leaves}
     shown |= {module.path for module in flow.modules if module.draws}
     deepest = max([1, *(len(_parts(path)) for path in paths)])
+    own = {"/".join(_parts(path)) for path in shown}
     for levels in range(depth or deepest, 0, -1):
         places = {path: "/".join(_parts(path)[:levels]) for path in paths}
+        if not depth:  # a module with leaves of its own has those of the modules in it, too
+            places = {path: _outermost(place, own) for path, place in places.items()}
         if depth or levels == 1 or len({places[path] for path in shown}) <= MOST_BOXES:
             break
     return places
 
 
+def _outermost(place: str, own: set[str]) -> str:
+    """Return the outermost of a module and those around it that is one of some modules."""
+    names = place.split("/")
+    around = ("/".join(names[:count]) for count in range(1, len(names)))
+    return next((path for path in around if path in own), place)
+
+
 def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
     """Return a box for each module that has leaves or draws random numbers."""
     drawing = {places[module.path] for module in flow.modules if module.draws}
+    drawing |= {""} if flow.draws_outside else set()
     grouped: dict[str, dict[Any, list[FlowLeaf]]] = {
         places[path]: {}
         for path in [*(m.path for m in flow.modules), *(leaf.module for leaf in flow.leaves)]
     }
+    if flow.draws_outside:
+        grouped.setdefault("", {})
     for leaf in flow.leaves:
         group = (leaf.kind, *leaf.fate(lang))
         grouped[places[leaf.module]].setdefault(group, []).append(leaf)
@@ -101,7 +114,7 @@ def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
     boxes = {}
     for path, groups in grouped.items():
         rows = [
-            _row(leaves, lang)
+            _row(leaves, path, lang)
             for group in groups.values()
             for leaves in ([group] if is_long else [[leaf] for leaf in group])
         ]
@@ -111,11 +124,11 @@ def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
     return boxes
 
 
-def _row(leaves: list[FlowLeaf], lang: str) -> _Row:
+def _row(leaves: list[FlowLeaf], path: str, lang: str) -> _Row:
     first = leaves[0]
-    name, type_ = first.name, first.type
+    names = list(dict.fromkeys(_name_in(leaf, path) for leaf in leaves))
+    name, type_ = names[0], first.type
     if len(leaves) > 1:
-        names = list(dict.fromkeys(leaf.name for leaf in leaves))
         numbers = f"{sum(leaf.size for leaf in leaves):,}"
         type_ = translated(NUMBERS, lang).format(count=numbers)
         name = ", ".join(names)
@@ -125,6 +138,12 @@ def _row(leaves: list[FlowLeaf], lang: str) -> _Row:
     # where a new value is returned, the picture has an arrow
     shown = dataclasses.replace(first, end="" if first.end == "returned" else first.end)
     return _Row(leaves, name, type_, [] if is_plain else shown.fate(lang))
+
+
+def _name_in(leaf: FlowLeaf, path: str) -> str:
+    """Return the name of a leaf in a box, with the modules between."""
+    between = "/".join(_parts(leaf.module)).removeprefix(path).strip("/")
+    return f"{between}/{leaf.name}" if between and path else leaf.name
 
 
 def _folded_wires(
@@ -152,52 +171,48 @@ def _folded_wires(
 
 @dataclasses.dataclass
 class _Lanes:
-    """For each layer, the sources whose wires pass it on the left and on the right."""
+    """Where the long wire of each source passes the boxes: from 1 on the right, from -1 left."""
 
-    left: list[list[int]]
-    right: list[list[int]]
+    of: dict[int, int]
+
+    def width(self, side: int) -> int:
+        """Return how many lanes there are on a side, -1 or 1."""
+        return max([0, *(lane * side for lane in self.of.values())])
 
 
-def _lanes(wires: list[tuple[int, int]], layers: int) -> tuple[_Lanes, bool]:
-    """Let igraph order the long wires of each layer around its box.
+def _lanes(wires: list[tuple[int, int]]) -> tuple[_Lanes, bool]:
+    """Give each source of a long wire a lane, from which its targets branch off.
 
-    A source has one long wire, from which its targets branch off.
+    The shortest come first and are nearest to the boxes, each on the side where it is nearer. If
+    there are more than can be read, the longest wires are left out.
     """
-    igraph = _import_igraph()
     reach = {start: max(end for begin, end in wires if begin == start) for start, _end in wires}
-    passing = [[s for s, end in reach.items() if s < layer < end] for layer in range(layers)]
+    taken: dict[int, list[tuple[int, int]]] = {}
+    found: dict[int, int] = {}
     complete = True
-    while max(map(len, passing), default=0) > MOST_LANES:
-        longest = max(reach, key=lambda start: reach[start] - start)
-        wires[:] = [w for w in wires if w[0] != longest or w[1] == longest + 1]
-        del reach[longest]
-        passing = [[s for s in layer if s != longest] for layer in passing]
-        complete = False
-    vertices: list[tuple[int, int | None]] = [(layer, None) for layer in range(layers)]
-    vertices += [(layer, s) for layer, sources in enumerate(passing) for s in sources]
-    number = {vertex: i for i, vertex in enumerate(vertices)}
-    edges: list[tuple[int, int]] = []
-    for start, end in wires:
-        steps = [(layer, start) for layer in range(start + 1, end)]
-        chain = [number[start, None], *(number[step] for step in steps), number[end, None]]
-        edges += itertools.pairwise(chain)
-    graph = igraph.Graph(len(vertices), sorted(set(edges)), directed=True)
-    layout = graph.layout_sugiyama(layers=[layer for layer, _ in vertices])
-    x = {vertex: layout[i][0] for vertex, i in number.items()}
-    sides = _Lanes([], [])
-    for layer, sources in enumerate(passing):
-        ordered = sorted(sources, key=lambda s: x[layer, s])
-        sides.left.append([s for s in ordered if x[layer, s] < x[layer, None]])
-        sides.right.append([s for s in ordered if x[layer, s] >= x[layer, None]])
-    return sides, complete
+    for start, end in sorted(reach.items(), key=lambda wire: (wire[1] - wire[0], wire)):
+        if end == start + 1:
+            continue
+        lanes = (lane for depth in range(1, MOST_LANES) for lane in (-depth, depth))
+        free = (
+            lane
+            for lane in lanes
+            if all(end <= first or last <= start for first, last in taken.get(lane, ()))
+        )
+        lane = next(free, None)
+        if lane is None or _crowd(found, reach, start, end) >= MOST_LANES:
+            wires[:] = [w for w in wires if w[0] != start or w[1] == start + 1]
+            complete = False
+            continue
+        found[start] = lane
+        taken.setdefault(lane, []).append((start, end))
+    return _Lanes(found), complete
 
 
-def _import_igraph() -> Any:
-    try:
-        import igraph
-    except ImportError as error:
-        raise MissingExtraError(library="igraph", extra="explain") from error
-    return igraph
+def _crowd(found: dict[int, int], reach: dict[int, int], start: int, end: int) -> int:
+    """Return how many wires pass the same box at most."""
+    layers = range(start + 1, end)
+    return max(sum(s < layer < reach[s] for s in found) for layer in layers)
 
 
 # How it looks.
@@ -221,8 +236,8 @@ class _Picture:
         ends = {leaf.end for leaf in flow.leaves}
         frozen = any(leaf.frozen for leaf in flow.leaves)
         room = 30 if "dropped" in ends else 22 if "leaked" in ends else 0
-        self.left = LEFT + 9 + LANE * max(map(len, lanes.left)) + (30 if frozen else 0)
-        self.right = RIGHT - 9 - LANE * max(map(len, lanes.right)) - room
+        self.left = LEFT + 9 + LANE * lanes.width(-1) + (30 if frozen else 0)
+        self.right = RIGHT - 9 - LANE * lanes.width(1) - room
         self.middle = (self.left + self.right) / 2
 
     def svg(self) -> str:
@@ -295,10 +310,16 @@ class _Picture:
         room = int((self.right - self.left - 16) / CHARACTER)
         self._text(self.left + 8, box.top + 18, _tail(box.title, room), "code small strong start")
         if box.draws:
+            box.crossings.append((-1, box.top + 14))
             self._wire_in("rng", box.top + 14, 14)
             self._shape("rng", 14, box.top + 14)
         y = box.top + TITLE
         for row in box.rows:
+            leaf, middle = row.leaves[0], y + LINE // 2 - 3
+            if leaf.read or leaf.end == "unchanged":
+                box.crossings.append((-1, middle))
+            if leaf.end and leaf.end != "unknown":
+                box.crossings.append((1, middle))
             y = self._draw_row(row, y, room)
         y += 4
         width, height = self.right - self.left, y - box.top
@@ -308,7 +329,7 @@ class _Picture:
     def _draw_row(self, row: _Row, top: int, room: int) -> int:
         """Draw a row, and return where it ends."""
         leaf, y = row.leaves[0], top + LINE // 2 - 3
-        is_code = row.name == ", ".join(dict.fromkeys(item.name for item in row.leaves))
+        is_code = row.name.endswith(row.leaves[-1].name)
         name = _shortened(row.name, room)
         font = "code small strong start" if is_code else "small strong start"
         self._text(self.left + 8, y + 4, name, font)
@@ -367,16 +388,24 @@ class _Picture:
         for start, end in self.wires:
             x, y = self.middle, starts[start]
             for layer in range(start + 1, end + 1):
-                lane = self.middle if layer == end else self._lane(layer, start)
+                lane = self.middle if layer == end else self._lane(start)
                 lines[self._turn(x, y, lane, ends[layer])] = None
                 x, y = lane, ends[layer]
                 if layer < end:
-                    lines[f"M{x:g} {y:g} V{starts[layer]:g}"] = None
+                    side = -1 if x < self.middle else 1
+                    lines |= dict.fromkeys(self._past(self.boxes[layer - 1], side, x, y))
                     y = starts[layer]
         for line in lines:
             self._add("path", "wire", d=line)
         for layer in sorted({end for _start, end in self.wires if end <= len(self.boxes)}):
             self._head(ends[layer])
+
+    def _past(self, box: _Box, side: int, x: float, y: float) -> Iterator[str]:
+        """Yield a line past a box, which lets through what goes in or comes out there."""
+        for crossing in sorted(y for where, y in box.crossings if where == side):
+            yield f"M{x:g} {y:g} V{crossing - 4:g}"
+            y = crossing + 4
+        yield f"M{x:g} {y:g} V{box.bottom:g}"
 
     def _head(self, y: float) -> None:
         self._add("path", "head", d=f"M{self.middle - 5:g} {y - 8:g} l5 8 l5 -8z")
@@ -396,11 +425,9 @@ class _Picture:
             f"V{bottom:g}"
         )
 
-    def _lane(self, layer: int, source: int) -> float:
-        left, right = self.lanes.left[layer], self.lanes.right[layer]
-        if source in left:
-            return self.left - LANE * (len(left) - left.index(source))
-        return self.right + LANE * (right.index(source) + 1)
+    def _lane(self, source: int) -> float:
+        lane = self.lanes.of[source]
+        return self.left + LANE * lane if lane < 0 else self.right + LANE * lane
 
     # the shapes
 
@@ -515,9 +542,9 @@ text.bad { fill: @bad; }
 """
 
 
-def in_html(svg: str, text: str = "") -> str:
-    """Return the picture, or a text in its place, as `STYLE` expects it."""
-    return f'<div class="hs-flow">\n{svg or f"<pre>{html.escape(text)}</pre>"}\n</div>'
+def in_html(svg: str) -> str:
+    """Return the picture as `STYLE` expects it."""
+    return f'<div class="hs-flow">\n{svg}\n</div>'
 
 
 def _style() -> str:

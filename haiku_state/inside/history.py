@@ -13,9 +13,8 @@ from haiku_state.errors.describe import Leaves, consumed_error, leaked_error
 from haiku_state.errors.language import deferred as _
 from haiku_state.inside.history_page import page, widget
 
-# an array of up to so many elements keeps its values; a larger one becomes a strip
+# an array of up to so many elements keeps its values
 SMALL = 16
-STRIP = 64
 
 
 class LeafSummary(NamedTuple):
@@ -68,20 +67,17 @@ class LeafSummary(NamedTuple):
     values: tuple[Any, ...] | None = None
     """The elements, if there are up to 16; of a random key, the words of its data."""
 
-    strip: tuple[float, ...] | None = None
-    """The means of up to 64 blocks of a larger array; NaN where an element is not finite."""
-
 
 class History:
     """Record a train state after each step, and show how every leaf of it changes.
 
-    A notebook shows a history as a widget: a slider over the records, the tree of leaves with
-    what has changed since the record before, and a curve for each leaf. :meth:`save` writes the
-    same widget into a file that needs no network.
+    A notebook shows a history as a table of leaves: the last value, the last change, and a curve
+    over all records. :meth:`save` writes the same table into a file that needs no network and no
+    scripts.
 
     Only small summaries are kept of each record, and a copy of the last train state in the host's
-    memory. A later update may therefore consume the arrays. The widget needs about 100 bytes for
-    each leaf and record: of a long training, record every tenth or hundredth step.
+    memory. A later update may therefore consume the arrays. Of a long training, record every tenth
+    or hundredth step.
 
     Example:
       >>> import jax, jax.numpy as jnp, optax
@@ -122,7 +118,7 @@ class History:
         Args:
           train_state: a train state, or any other PyTree of arrays and numbers, on one device,
             replicated, or sharded over the devices of this process. Its structure must be that of
-            the first record. Shapes and dtypes may change: the widget points it out.
+            the first record. Shapes and dtypes may change: that is a change of the leaf.
           metrics: a PyTree of metrics; None if this record has none, such as the initial one.
 
         Raises:
@@ -163,7 +159,7 @@ class History:
         self._keys |= keys
 
     def save(self, path: "str | Path") -> None:
-        """Write the widget into one HTML file, which a browser can open without a network.
+        """Write the table into one HTML file, which a browser can open without a network.
 
         Args:
           path: the file to write; one that exists is replaced.
@@ -182,7 +178,7 @@ class History:
           <!doctype html>
 
         References:
-          The widget needs nothing but a browser: its page holds its style, its script and its data.
+          The page needs nothing but a browser: it holds its style and its curves, and no script.
         """
         Path(path).write_text(page(self._records, self._keys), encoding="utf-8")
 
@@ -238,7 +234,7 @@ class History:
                     wrong=f"history.record({'other' if name == 'train_state' else 'train_state'}"
                     f"{', metrics=other' if name == 'metrics' else ''})",
                     right="other_history = History(); other_history.record(other)",
-                    why=_("the widget shows one tree, and compares each leaf with the one before"),
+                    why=_("the table shows one tree, and compares each leaf with the one before"),
                     more="api/explain",
                 )
 
@@ -289,39 +285,40 @@ def _summary(
     if array is None:
         return LeafSummary("None", (), changed=None if before is None else False)
     is_key = _is_key(leaf)
-    summary = LeafSummary(str(leaf.dtype) if is_key else str(array.dtype), np.shape(leaf))
-    wide = _wide(array)
-    if before is not None:
-        same_type = (summary.dtype, summary.shape) == (before.dtype, before.shape)
-        same = same_type and last is not None and _equal(array, last)
-        summary = summary._replace(changed=not same)
-        if last is not None and last.shape == array.shape and not is_key:
-            summary = summary._replace(change=_distance(wide, _wide(last)))
-    if array.size <= SMALL:
-        summary = summary._replace(values=tuple(array.reshape(-1).tolist()))
-    if is_key:
-        return summary
-    sizes = np.abs(wide) if np.iscomplexobj(wide) else wide
-    is_finite = np.isfinite(sizes)
-    finite = sizes if is_finite.all() else sizes[is_finite]
-    if finite.size:
-        with np.errstate(over="ignore", invalid="ignore"):
-            summary = summary._replace(
-                mean=float(finite.mean()),
-                std=float(finite.std()),
-                min=float(finite.min()),
-                max=float(finite.max()),
-            )
-    nan = int(np.isnan(sizes).sum())
-    summary = summary._replace(nan=nan, inf=sizes.size - finite.size - nan)
-    return summary if array.size <= SMALL else summary._replace(strip=_strip(sizes, is_finite))
+    dtype, shape = str(leaf.dtype) if is_key else str(array.dtype), np.shape(leaf)
+    changed = change = None
+    with np.errstate(over="ignore", invalid="ignore"):
+        wide = _wide(array)
+        if before is not None:
+            same_type = (dtype, shape) == (before.dtype, before.shape)
+            changed = not (same_type and last is not None and _equal(array, last))
+            if last is not None and last.shape == array.shape and not is_key:
+                change = _distance(wide, _wide(last)) if changed else 0.0
+        numbers = {} if is_key else _statistics(np.abs(wide) if array.dtype.kind == "c" else wide)
+    values = tuple(array.reshape(-1).tolist()) if array.size <= SMALL else None
+    return LeafSummary(dtype, shape, changed=changed, change=change, values=values, **numbers)
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64).reshape(-1)
+
+
+def _statistics(sizes: np.ndarray) -> dict[str, Any]:
+    """Return the statistics of what is finite, and how many elements are not."""
+    finite, counts = sizes, {}
+    if not np.isfinite(sizes.sum()):  # a sum that is too large only costs time
+        finite = sizes[np.isfinite(sizes)]
+        nan = int(np.isnan(sizes).sum())
+        counts = {"nan": nan, "inf": sizes.size - finite.size - nan}
+    if not finite.size:
+        return counts
+    low, high, mean = float(finite.min()), float(finite.max()), float(finite.mean())
+    return counts | {"mean": mean, "std": float(finite.std()), "min": low, "max": high}
 
 
 def _equal(array: np.ndarray, last: np.ndarray) -> bool:
+    if array.tobytes() == last.tobytes():
+        return True
     is_same = array == last
     if array.dtype.kind not in "biu":
         is_same |= (array != array) & (last != last)  # a NaN that was one before
@@ -329,15 +326,6 @@ def _equal(array: np.ndarray, last: np.ndarray) -> bool:
 
 
 def _distance(wide: np.ndarray, last: np.ndarray) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        change = (wide - last).reshape(-1)
-        norm = np.linalg.norm(change)
-        return float(norm if np.isfinite(norm) else np.linalg.norm(change[np.isfinite(change)]))
-
-
-def _strip(sizes: np.ndarray, is_finite: np.ndarray) -> tuple[float, ...]:
-    starts = np.unique(np.linspace(0, sizes.size, STRIP, endpoint=False).astype(int))
-    with np.errstate(over="ignore", invalid="ignore"):
-        means = np.add.reduceat(sizes.reshape(-1), starts) / np.diff([*starts, sizes.size])
-    whole = np.logical_and.reduceat(is_finite.reshape(-1), starts)
-    return tuple(float(mean) for mean in np.where(whole, means, np.nan))
+    change = wide - last
+    norm = np.linalg.norm(change)
+    return float(norm if np.isfinite(norm) else np.linalg.norm(change[np.isfinite(change)]))

@@ -1,17 +1,15 @@
-"""The widget of a history: HTML that needs no network, in both languages.
-
-The numbers and all labels are in the page as JSON. ``history.js`` builds the widget from them, and
-the table below the widget takes its place on paper and where scripts do not run.
-"""
+"""The picture of a history: a table with a curve for each leaf, in every language, no scripts."""
 
 import html
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
-from haiku_state.inside.both import as_script, of_the_page
+from haiku_state.inside.both import of_the_page
 
 if TYPE_CHECKING:
     from haiku_state.inside.history import LeafSummary
@@ -22,51 +20,35 @@ if TYPE_CHECKING:
 LABELS = {
     "title": _("History of a train state"),
     "empty": _("Nothing has been recorded yet."),
-    "play": _("Play"),
-    "pause": _("Pause"),
-    "slider": _("Record to show"),
-    "step": _("step {step}"),
-    "position": _("record {index} of {count}"),
-    "last": _("The last of {count} records"),
-    "summary": _("{changed} of {total} leaves changed since the record before"),
-    "start": _("first record: nothing to compare with"),
-    "group": _("{changed} of {total} changed"),
-    "leaves": _("leaves: {total}"),
+    "caption": _("{count} records"),
+    "steps": _("{count} records, steps {first} to {last}"),
     "leaf": _("leaf"),
-    "type": _("dtype and shape"),
-    "value": _("value"),
-    "change": _("change"),
+    "value": _("last value and change"),
+    "curve": _("all records"),
     "changed": _("changed"),
     "moved": _("changed by {norm}"),
-    "retyped": _("dtype or shape changed"),
     "unchanged": _("unchanged"),
     "first": _("first value"),
-    "absent": _("not recorded"),
     "blank": _("no elements"),
     "mean": _("mean"),
     "std": _("std"),
     "min": _("min"),
     "max": _("max"),
-    "curve": _("mean over all records, from {first} to {last}"),
-    "ticks": _("it changed at {changes} of {count} records"),
-    "strip": _("the array as a strip, from {min} (pale) to {max} (full)"),
+    "range": _("from {low} to {high}"),
+    "ticks": _("changed at {changes} of {count} records"),
     "legend": _(
-        "Changes are measured by their Euclidean norm; what changed in a small array is "
-        "underlined. The curve is the mean over all records, its band reaches from min "
-        "to max, and the vertical line marks this record. The strip is a large array in up to 64 "
-        "blocks: pale is low, full is high, and a cross stands for NaN or infinity."
+        "The curve is the mean of a leaf over all records, and its band reaches from min to max. "
+        "The line below it marks the records at which the leaf changed, the line above it those "
+        "with NaN or infinity. Changes are measured by their Euclidean norm."
     ),
-    "params": _("params"),
-    "state": _("state"),
-    "opt_state": _("opt_state"),
-    "rng": _("rng"),
 }
 KINDS = ("params", "state", "opt_state", "rng")
-LEVELS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+WIDTH, HEIGHT = 200, 40
+"""Of a curve, in its own units: whole numbers, as many columns as are shown at most."""
 
 
 def page(records: "Records", keys: "Keys") -> str:
-    """Return a whole HTML page with the widget in it."""
+    """Return a whole HTML page with the picture in it."""
     language = languages()[reader_language()].tag
     title = html.escape(translated(LABELS["title"]))
     return (
@@ -78,96 +60,122 @@ def page(records: "Records", keys: "Keys") -> str:
 
 
 def widget(records: "Records", keys: "Keys") -> str:
-    """Return the widget, to be put anywhere into a page."""
-    files = resources.files("haiku_state.inside")
-    style, script = (
-        files.joinpath(f"history.{suffix}").read_text(encoding="utf-8") for suffix in ("css", "js")
-    )
+    """Return the picture, to be put anywhere into a page."""
+    style = resources.files("haiku_state.inside").joinpath("history.css").read_text("utf-8")
     style += of_the_page(".hs-history-texts", "inline", ".hs-history")
     code = reader_language()
     language = f' lang="{languages()[code].tag}"' * (code != "en")  # or else that of the page
-    # JupyterLab would take the arrow keys for itself without the last attribute
-    head = f'<div class="hs-history"{language} data-lm-suppress-shortcuts="true">'
+    head = f'<div class="hs-history"{language}><style>{style}</style>'
     if not records:
-        return f"{head}<style>{style}</style><p>{_both('empty')}</p></div>"
-    data = as_script(_data(records, keys))
+        return f"{head}<p>{_both('empty')}</p></div>"
+    rows = "".join(_row(path, key, records) for path, key in keys.items())
+    heads = "".join(f"<th scope=col>{_both(name)}</th>" for name in ("leaf", "value", "curve"))
     return (
-        f"{head}<style>{style}</style>\n{_table(records, keys)}\n"
-        f'<script type="application/json">{data}</script>\n<script>{script}</script></div>'
+        f"{head}<table><caption>{_caption(records)}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table><p>{_both('legend')}</p></div>"
     )
 
 
-def _data(records: "Records", keys: "Keys") -> dict[str, Any]:
-    return {
-        "labels": {
-            each.tag: {name: translated(text, each.code) for name, text in LABELS.items()}
-            for each in languages().values()
-        },
-        "count": len(records),
-        "steps": _steps(records),
-        "leaves": [
-            _leaf([record.get(path) for record in records], key) for path, key in keys.items()
-        ],
-    }
+def _caption(records: "Records") -> str:
+    steps = [
+        summary.values[0]
+        for record in records
+        if (summary := record.get("train_state.step") or record.get("train_state['step']"))
+        and summary.values
+    ]
+    if len(steps) < len(records):
+        return _both("caption", count=len(records))
+    return _both("steps", count=len(records), first=steps[0], last=steps[-1])
 
 
-def _leaf(series: "list[LeafSummary | None]", key: tuple[Any, ...]) -> dict[str, Any]:
-    """Put a leaf's summaries into columns; a column of equal entries is written once."""
+def _row(path: str, key: tuple[Any, ...], records: "Records") -> str:
+    series = [record.get(path) for record in records]
     present = [summary for summary in series if summary is not None]
-    blocks = [b for s in present for b in s.strip or () if math.isfinite(b)]
-    low, high = min(blocks, default=0.0), max(blocks, default=0.0)
-    columns: dict[str, list[Any]] = {
-        "type": [s and _type(s) for s in series],
-        "changed": [s and s.changed for s in series],
-        "retyped": _retyped(series),
-        "values": [s and _values(s) for s in series],
-        "strip": [s and _levels(s.strip, low, high) for s in series],
-        "nan": [s and s.nan for s in series],
-        "inf": [s and s.inf for s in series],
-    }
-    for name in ("mean", "std", "min", "max", "change"):
-        columns[name] = [s and _rounded(getattr(s, name)) for s in series]
-    return {
-        "path": [_part(entry) for entry in key] or ["train_state"],
-        "kind": _kind(key, present[0]),
-        "range": [_rounded(low), _rounded(high)],
-        **{name: column if _differs(column) else column[:1] for name, column in columns.items()},
-    }
+    name = path.removeprefix("train_state").removeprefix(".") or path
+    last = present[-1]
+    return (
+        f'<tr class="hs-history-{_kind(key, last)}"><th scope=row><code>{html.escape(name)}</code> '
+        f"<small>{html.escape(_type(last))}</small></th>"
+        f"<td>{_value(last)} <small>{_change(last)}</small></td><td>{_curve(series)}</td></tr>"
+    )
 
 
-def _differs(column: list[Any]) -> bool:
-    return any(entry != column[0] or type(entry) is not type(column[0]) for entry in column)
+def _curve(series: "Sequence[LeafSummary | None]") -> str:
+    """Draw a leaf over all records, in columns of as many records as there have to be."""
+    size = -(-len(series) // WIDTH)
+    columns = [
+        [summary for summary in series[start : start + size] if summary is not None]
+        for start in range(0, len(series), size)
+    ]
+    numbers = [e for s in itertools.chain(*columns) for e in (s.min, s.max)]
+    edges = [edge for edge in numbers if edge is not None and math.isfinite(edge)]
+    low, high = min(edges, default=0.0), max(edges, default=0.0)
+    scale = (HEIGHT - 12) / (high - low) if 0 < high - low < math.inf else 0.0
+    across = WIDTH / max(len(columns) - 1, 1)
+
+    def points(of: str, pick: Any) -> list[tuple[int, int] | None]:
+        found = []
+        for index, column in enumerate(columns):
+            values = [v for s in column if _is_number(v := getattr(s, of))]
+            y = round(HEIGHT - 8 - (pick(values) - low) * scale) if values else 0
+            found.append((round(index * across), y) if values else None)
+        return found
+
+    bottom, top = points("min", min), points("max", max)
+    middle = points("mean", lambda values: sum(values) / len(values))
+    band = "".join(
+        f"M{_line([*(p for p in upper if p), *(p for p in reversed(lower) if p)])}z"
+        for upper, lower in zip(_runs(top), _runs(bottom), strict=True)
+    )
+    mean = "".join(f"M{_line([p for p in run if p])}" for run in _runs(middle))
+
+    def marked(y: int, is_marked: Any) -> str:
+        marks = [
+            (round(i * across), y) if any(map(is_marked, c)) else None
+            for i, c in enumerate(columns)
+        ]
+        return "".join(f"M{run[0][0] - 1} {y}h{run[-1][0] - run[0][0] + 2}" for run in _runs(marks))
+
+    changes = sum(bool(s.changed) for s in itertools.chain(*columns))
+    label = _both("ticks", changes=changes, count=len(series))
+    if edges:
+        label = f"{_both('range', low=f'{low:.3g}', high=f'{high:.3g}')}, {label}"
+    changed, bad = marked(HEIGHT - 3, lambda s: s.changed), marked(0, lambda s: s.nan or s.inf)
+    paths = (("band", band), ("mean", mean), ("changed", changed), ("bad", bad))
+    drawn = "".join(f'<path class="{name}" d="{path}"/>' for name, path in paths if path)
+    return (
+        f'<svg viewBox="-1 -1 {WIDTH + 2} {HEIGHT + 2}" aria-hidden="true">{drawn}</svg>'
+        f"<small>{label}</small>"
+    )
 
 
-def _part(entry: Any) -> str:
-    """Name one step of a path as the source does: ``w`` of a dict or a tuple, else ``[0]``."""
-    name = getattr(entry, "name", getattr(entry, "key", entry))
-    return name if isinstance(name, str) else f"[{getattr(entry, 'idx', name)}]"
+def _is_number(value: float | None) -> bool:
+    return value is not None and math.isfinite(value)
+
+
+def _runs(points: "Sequence[tuple[int, int] | None]") -> Iterator[list[tuple[int, int]]]:
+    """Yield the parts between gaps."""
+    for is_there, run in itertools.groupby(points, lambda point: point is not None):
+        if is_there:
+            yield list(run)  # type: ignore[arg-type]
+
+
+def _line(points: Sequence[tuple[int, int]]) -> str:
+    """Write a line as its first point and the steps from one point to the next."""
+    steps = (f"{x - left} {y - above}" for (left, above), (x, y) in itertools.pairwise(points))
+    text = f"{points[0][0]} {points[0][1]}l{' '.join(steps) or '0 0'}"
+    return text.replace(" -", "-")
 
 
 def _kind(key: tuple[Any, ...], summary: "LeafSummary") -> str:
-    field = _part(key[0]) if key else ""
-    if field in KINDS:
-        return field
+    first = getattr(key[0], "name", getattr(key[0], "key", key[0])) if key else ""
+    if first in KINDS:
+        return str(first)
     return "rng" if summary.dtype.startswith("key<") else "other"
 
 
 def _type(summary: "LeafSummary") -> str:
     return summary.dtype + (f"[{','.join(map(str, summary.shape))}]" if summary.shape else "")
-
-
-def _retyped(series: "list[LeafSummary | None]") -> list[bool]:
-    """Return for each record whether its dtype or shape differs from the record before."""
-    types = [None if summary is None else _type(summary) for summary in series]
-    retyped, before = [], None
-    for now in types:
-        retyped.append(None not in (before, now) and before != now)
-        before = now or before
-    return retyped
-
-
-def _values(summary: "LeafSummary") -> list[str] | None:
-    return None if summary.values is None else [_number(value) for value in summary.values]
 
 
 def _number(value: Any) -> str:
@@ -176,75 +184,18 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _rounded(value: float | None) -> float | None:
-    # JSON knows neither NaN nor infinity
-    return None if value is None or not math.isfinite(value) else float(f"{value:.4g}")
-
-
-def _levels(strip: tuple[float, ...] | None, low: float, high: float) -> str | None:
-    """Write a strip with one of 64 letters for each block, and a dot for what is not finite."""
-    if strip is None:
-        return None
-    scale = (len(LEVELS) - 1) / (high - low) if 0 < high - low < math.inf else 0.0
-    return "".join(
-        LEVELS[round((block - low) * scale)] if math.isfinite(block) else "." for block in strip
-    )
-
-
-def _steps(records: "Records") -> list[str] | None:
-    """Return the counts of the updates, if the train states have them."""
-    steps = []
-    for record in records:
-        step = record.get("train_state.step") or record.get("train_state['step']")
-        if step is None or step.values is None or len(step.values) != 1:
-            return None
-        steps.append(_number(step.values[0]))
-    return steps
-
-
-def _both(name: str, **values: Any) -> str:
-    """Write a label in every language; the style sheet shows that of the page."""
-    texts = (
-        (each.tag, html.escape(translated(LABELS[name], each.code).format(**values)))
-        for each in languages().values()
-    )
-    spans = "".join(f'<span lang="{tag}">{text}</span>' for tag, text in texts)
-    return f'<span class="hs-history-texts">{spans}</span>'
-
-
-def _table(records: "Records", keys: "Keys") -> str:
-    """Show the last record, where scripts do not run and on paper."""
-    rows = []
-    for path, summary in records[-1].items():
-        name = path.removeprefix("train_state").removeprefix(".") or path
-        rows.append(
-            f"<tr><th scope=row><code>{html.escape(name)}</code></th>"
-            f"<td><code>{html.escape(_type(summary))}</code></td>"
-            f"<td>{_shown(summary)}</td><td>{_change(summary)}</td></tr>"
-        )
-    heads = "".join(
-        f"<th scope=col>{_both(name)}</th>" for name in ("leaf", "type", "value", "change")
-    )
-    return (
-        f'<div class="hs-history-last"><table><caption>{_both("last", count=len(records))}'
-        f"</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-    )
-
-
-def _shown(summary: "LeafSummary") -> str:
+def _value(summary: "LeafSummary") -> str:
     if summary.dtype == "None":
         return "None"
     if summary.values is not None:
-        return html.escape(" ".join(_values(summary) or [])) or _both("blank")
+        return html.escape(" ".join(map(_number, summary.values))) or _both("blank")
     parts = [
-        f"{_both(name)} {_rounded(getattr(summary, name)):g}"
+        f"{_both(name)} {value:.4g}"
         for name in ("mean", "std", "min", "max")
-        if _rounded(getattr(summary, name)) is not None
+        if _is_number(value := getattr(summary, name))
     ]
-    parts += [
-        f"{name} {count}" for name, count in (("NaN", summary.nan), ("Inf", summary.inf)) if count
-    ]
-    return ", ".join(parts)
+    counts = (("NaN", summary.nan), ("Inf", summary.inf))
+    return ", ".join(parts + [f"{name} {count}" for name, count in counts if count])
 
 
 def _change(summary: "LeafSummary") -> str:
@@ -252,5 +203,17 @@ def _change(summary: "LeafSummary") -> str:
         return _both("first")
     if not summary.changed:
         return _both("unchanged")
-    norm = _rounded(summary.change)
-    return _both("moved", norm=f"{norm:g}") if norm else _both("changed")
+    is_told = _is_number(summary.change) and summary.change
+    return _both("moved", norm=f"{summary.change:.4g}") if is_told else _both("changed")
+
+
+def _both(name: str, **values: Any) -> str:
+    """Write a label in every language; the style sheet shows that of the page."""
+    texts = {
+        each.tag: html.escape(translated(LABELS[name], each.code).format(**values))
+        for each in languages().values()
+    }
+    if len({*texts.values()}) == 1:
+        return next(iter(texts.values()))
+    spans = "".join(f'<span lang="{tag}">{text}</span>' for tag, text in texts.items())
+    return f'<span class="hs-history-texts">{spans}</span>'

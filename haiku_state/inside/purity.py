@@ -5,10 +5,10 @@ import collections
 import contextlib
 import dis
 import functools
-import inspect
 import re
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -19,8 +19,19 @@ import numpy as np
 from haiku_state import compat
 from haiku_state.errors.describe import describe
 from haiku_state.errors.language import deferred as _
-from haiku_state.inside.reach import Reach, library_of_module
+from haiku_state.inside.calls import (
+    Call,
+    bound_arguments,
+    callable_of,
+    differing,
+    outputs_of,
+    signature_of,
+    start_of,
+)
+from haiku_state.inside.reach import Reach
 from haiku_state.inside.report import Finding, Report, Sentence
+from haiku_state.inside.rewrite import Rewrite, in_words, rewrite
+from haiku_state.inside.verify import verified
 from haiku_state.inside.watch import Event, Place, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
@@ -74,27 +85,31 @@ def explain(
     """
     if methods is not None:
         function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
+    call = Call(function, args, kwargs)
+    if (error := call.static_error()) is not None:
+        return Report(_name(function), error=error)
     with contextlib.ExitStack() as caches:
-        run = _traced_anew(function, args, kwargs, caches)
+        run = _watched(call, caches)
         findings = [_finding(event) for event in run.watch.events]
-        if not findings and run.jaxpr is not None:
-            again = _traced(function, args, kwargs, "unwatched", run.is_static)
-            findings = list(_differences(run, again))
+        reach = run.watch.reach
+        if not findings and run.jaxpr is not None and (reach.is_suspect or not reach.is_closed):
+            findings = list(_unexplained(call, run))
+    start = call.start
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
     reached = {event.reached for event in run.watch.events}
     notes = list(_new_functions(run))
-    for read in _frozen(run.reach):
+    for read in _frozen(reach):
         change = changed.get(read.name, changed.get(f"{read.name}[...]"))
         if change is None and not reached & {read.name, f"{read.name}[...]"}:
             notes.append(read)
-        elif change and read.name in run.reach.constants:
+        elif change and read.name in reach.constants:
             findings += [read] if _is_before(read, change, run.watch.visited) else []
     return Report(
         function=_name(function),
-        findings=_ordered(findings, run.start),
-        notes=_ordered(notes, run.start),
+        findings=_verified(_ordered(findings, start), call, run),
+        notes=tuple(replace(n, rewrite=in_words(rewrite(n))) for n in _ordered(notes, start)),
         unseen=tuple(_unseen(run)),
         error=run.error,
     )
@@ -155,7 +170,10 @@ def explain_retrace(
       JAX's documentation, `Just-in-time compilation
       <https://docs.jax.dev/en/latest/201/jit.html>`__.
     """
-    start = _start(Reach(function))
+    for args in (first, second):
+        if (error := Call(function, args, {}).static_error()) is not None:
+            return Report(_name(function), error=error, is_retrace=True)
+    start = start_of(function)
     before, after = (signature_of(function, args) for args in (first, second))
     findings = [
         Finding("retrace", name, start.file, start.line, form, str(one), str(other))
@@ -164,178 +182,123 @@ def explain_retrace(
     ]
     if not findings:
         with contextlib.ExitStack() as caches:
-            findings = list(_new_functions(_traced_anew(function, second, {}, caches)))
-    return Report(_name(function), tuple(findings))
+            findings = list(_new_functions(_watched(Call(function, second, {}), caches)))
+    found = tuple(replace(one, rewrite=_fitting(one, function, first, second)) for one in findings)
+    return Report(_name(function), found, is_retrace=True)
+
+
+def _fitting(finding: Finding, function: Any, first: Any, second: Any) -> Rewrite:
+    """Return what makes both calls fit one program, with its code if it does."""
+    new = rewrite(finding)
+    after = []
+    for args in (first, second):
+        space = jax.tree.map(lambda leaf: leaf, bound_arguments(function, args, {}))
+        with contextlib.suppress(Exception):  # what the code makes of other arguments
+            exec(new.outside, {"jnp": jnp}, space)
+        after.append(signature_of(lambda arguments: None, [space]))
+    name = next((name for name in after[0] if name.endswith(f"['{finding.name}']")), "")
+    is_right = name and not list(differing(after[0][name], after[1].get(name)))
+    return new if is_right else in_words(new)
 
 
 class _Run(NamedTuple):
     """One trace."""
 
-    start: Place
-    reach: Reach
     watch: Watch
     jaxpr: Any
     error: BaseException | None
     stopped: Place | None
+    has_leak: bool
+    """Whether a tracer outlives a transformation inside of the function."""
     is_static: bool
     """Whether numbers had to be passed as they are."""
 
 
-def _traced_anew(function: Any, args: Any, kwargs: Any, caches: contextlib.ExitStack) -> _Run:
+def _watched(call: Call, caches: contextlib.ExitStack) -> _Run:
     """Trace a function as often as it takes, each time as if JAX had not traced any part before."""
-    caches.enter_context(compat.traced_anew())
-    run = _traced(function, args, kwargs)
-    leaves = jax.tree.leaves((args, kwargs))
-    if run.error is not None and any(type(leaf) in (int, float) for leaf in leaves):
-        caches.enter_context(compat.traced_anew())
-        static = _traced(function, args, kwargs, is_static=True)
+    reach = Reach()
+    call.walk(reach)
+    reach.put_streams_back()
+    is_anew = reach.is_suspect or reach.is_remembered or not reach.is_closed
+
+    def traced(is_static: bool = False, **settings: Any) -> _Run:
+        caches.enter_context(compat.traced_anew(is_anew))
+        return _traced(call, Watch(call.start, reach, **settings), is_static)
+
+    run = traced(is_quick=True)
+    if run.error is not None and any(type(leaf) in (int, float) for leaf in call.leaves):
+        static = traced(True, is_quick=True)
         if static.error is None or isinstance(run.error, _NEEDS_A_VALUE):
             run = static
-    if run.watch.needs_exact:
-        caches.enter_context(compat.traced_anew())
-        run = _traced(function, args, kwargs, "closely", run.is_static, run.watch.changed)
+    if (sought := run.watch.changed) or run.has_leak:
+        known = {"sought": sought, "has_leak": run.has_leak}
+        run = traced(run.is_static, foreign=run.watch.foreign, **known)
+        if missing := run.watch.not_located():
+            known |= {"foreign": run.watch.foreign, "everywhere": missing}
+            run = traced(run.is_static, **known)
     return run
 
 
-def _traced(
-    function: Any,
-    args: Any,
-    kwargs: Any,
-    how: str = "watched",
-    is_static: bool = False,
-    changed: Collection[int] = (),
-) -> _Run:
-    reach = Reach(function)
-    start = _start(reach)
-    watch = Watch(reach, start, how, changed)
-    leaves, tree = jax.tree.flatten((args, kwargs))
-    told = _static_leaves(function, args, kwargs)
-    traced = [
-        index
-        for index, leaf in enumerate(leaves)
-        if index not in told and is_traced(leaf, is_static)
-    ]
+def _traced(call: Call, watch: Watch, is_static: bool) -> _Run:
     jaxpr: Any = None
     error: Exception | None = None
     stopped: Place | None = None
+    has_leak = False
     gone: list[tuple[str, Place, Any]] = []
 
-    def run(*values: Any) -> Any:
-        filled = list(leaves)
-        for index, value in zip(traced, values, strict=True):
-            filled[index] = value
-        given, named = jax.tree.unflatten(tree, filled)
-        passed = Reach()
-        for name, value in _bound(function, given, named).items():
-            passed.walk(name, value, "argument")
-        watch.add_arguments(passed)
-        streams = {id(value): name for name, value in passed.streams.items()}
-        for index, leaf in enumerate(leaves):
-            if id(leaf) in streams:
-                filled[index] = watch.stream(streams[id(leaf)], leaf)
-        given, named = jax.tree.unflatten(tree, filled) if streams else (given, named)
+    def body(leaves: list[Any]) -> list[Any]:
+        nonlocal has_leak
         try:
-            with watch.watching():
-                result = _callable(function, reach, watch)(*given, **named)
+            result = call.run(watch, leaves, lambda function: function())
         finally:
             gone.extend(leak for leak in watch.stored if not _is_live(leak[2]))
-        if isinstance(result, (types.GeneratorType, types.CoroutineType)):
-            result.close()
-            watch.is_lazy = True
-        outputs = [leaf for leaf in jax.tree.leaves(result) if _is_output(leaf)]
-        dead = [leaf for leaf in outputs if not _is_live(leaf)]
-        if dead:
-            watch.needs_exact = True
+        watch.is_lazy = isinstance(result, (types.GeneratorType, types.CoroutineType))
+        outputs = outputs_of(result)
+        if dead := [leaf for leaf in outputs if not _is_live(leaf)]:
+            has_leak = True
             returned = [leak for leak in gone if any(leak[2] is leaf for leaf in dead)]
             watch.events += _leaks(returned or gone[-1:])  # the last, if one is computed with it
         return [leaf for leaf in outputs if _is_live(leaf)]
 
     try:
-        jaxpr = jax.make_jaxpr(run)(*(leaves[index] for index in traced))
+        jaxpr = call.trace(body, is_static)
         if any(isinstance(constant, jax.core.Tracer) for constant in jaxpr.consts):
-            watch.needs_exact, jaxpr = True, None
+            has_leak, jaxpr = True, None
             watch.events += _leaks(gone[-1:])
     except jax.errors.UnexpectedTracerError as caught:
-        error, watch.needs_exact = caught, True
+        error, has_leak = caught, True
         watch.events += _leaks(gone[-1:])
     except Stopped:
         stopped = watch.place
     except Exception as caught:
         error = caught
-    return _Run(start, reach, watch, jaxpr, error, stopped, is_static)
+    return _Run(watch, jaxpr, error, stopped, has_leak, is_static)
 
 
-def _start(reach: Reach) -> Place:
-    """Where the user's function begins."""
-    codes = reach.codes
-    return Place(codes[0].co_filename, codes[0].co_firstlineno) if codes else Place("", 0)
+def _unexplained(call: Call, run: _Run) -> Iterator[Finding]:
+    """Trace a function that nothing was found in once more, and tell what differs or leaks."""
+
+    def body(leaves: list[Any]) -> list[Any]:
+        given, named = call.arguments(leaves)
+        return outputs_of(callable_of(call.function, run.watch.reach)(*given, **named))
+
+    try:
+        with jax.checking_leaks():
+            again = call.trace(body, run.is_static)
+    except Exception as error:
+        if str(error).startswith("Leaked "):
+            name = re.findall(r"is referred to by (?:\S*\.)?(\w+)$", str(error), re.MULTILINE)
+            yield Finding("leak", (name or ["tracer"])[-1], *call.start, "kept", "", "a tracer")
+        return
+    yield from _differences(run.jaxpr, again, call.start)
 
 
 def _leaks(stored: list[tuple[str, Place, Any]]) -> list[Event]:
     return [Event("leak", name, place, "tracer", None, value) for name, place, value in stored]
 
 
-def _static_leaves(function: Any, args: Any, kwargs: Any) -> set[int]:
-    """The numbers of the leaves that `jax.jit` was told are static."""
-    names = _static_names(function)
-    passed = {index for index, name in enumerate(_parameters(function)) if name in names}
-    paths, _tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
-    return {
-        index
-        for index, (path, _leaf) in enumerate(paths)
-        if (path[1].key in names if path[0].idx else path[1].idx in passed)
-    }
-
-
-def _static_names(function: Any) -> set[str]:
-    """The parameters that `jax.jit` was told are static; JAX 0.5 and older do not tell."""
-    names = _parameters(getattr(function, "__func__", function))  # with the `self` of a method
-    named = dict(enumerate(names)) | dict(enumerate(names, -len(names)))
-    return {named.get(static, static) for static in compat.static_arguments(function)}
-
-
-def _parameters(function: Any) -> list[str]:
-    try:
-        return list(inspect.signature(function).parameters)
-    except (TypeError, ValueError):
-        return []
-
-
-def is_traced(leaf: Any, is_static: bool = False) -> bool:
-    if isinstance(leaf, (int, float, complex)):
-        return not isinstance(leaf, bool) and not is_static
-    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
-
-
-def _is_output(leaf: Any) -> bool:
-    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, int, float, complex))
-
-
 def _is_live(leaf: Any) -> bool:
     return not isinstance(leaf, jax.core.Tracer) or compat.is_live(leaf)
-
-
-def _callable(function: Any, reach: Reach, watch: Watch) -> Any:
-    """The function below ``jax.jit``, whose cache would hide what it does, or in a partial."""
-    if isinstance(function, types.MethodType):
-        return types.MethodType(_callable(function.__func__, reach, watch), function.__self__)
-    if hasattr(function, "lower") and hasattr(function, "__wrapped__"):
-        return function.__wrapped__
-    if not isinstance(function, functools.partial):
-        return function
-    streams = {id(value): watch.stream(name, value) for name, value in reach.streams.items()}
-    args = [streams.get(id(value), value) for value in function.args]
-    kwargs = {key: streams.get(id(value), value) for key, value in function.keywords.items()}
-    return functools.partial(_callable(function.func, reach, watch), *args, **kwargs)
-
-
-def _bound(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """The arguments by the names of the parameters; those of ``*args`` are numbered."""
-    try:
-        bound = inspect.signature(function).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        return {**{f"args[{index}]": value for index, value in enumerate(args)}, **kwargs}
-    return dict(bound)
 
 
 def _calls_of(instance: Any, methods: Sequence[str | tuple[Any, ...]]) -> tuple[Any, Any, Any]:
@@ -369,6 +332,18 @@ def _ordered(findings: Sequence[Finding], start: Place) -> tuple[Finding, ...]:
     )
 
 
+def _verified(findings: Sequence[Finding], call: Call, run: _Run) -> tuple[Finding, ...]:
+    """Give each finding the rewrite of its line, with the code that was run."""
+    changes = {(event.name, event.place): event.change for event in run.watch.events}
+    found = []
+    for finding in findings:
+        change = changes.get((finding.name, Place(finding.file, finding.line)))
+        new = rewrite(finding)
+        new = verified(new, finding.file, change, call, run.watch, run.is_static)
+        found.append(replace(finding, rewrite=new))
+    return tuple(found)
+
+
 def _finding(event: Event) -> Finding:
     before, after = _shown(event.before), _shown(event.after)
     return Finding(event.kind, event.name, *event.place, event.form, before, after)
@@ -390,28 +365,38 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _differences(first: _Run, second: _Run) -> Iterator[Finding]:
-    """The first equation of two traces that is not the same, where nothing else was seen."""
-    if first.jaxpr is None or second.jaxpr is None:
-        return
+def _differences(first: Any, second: Any, start: Place) -> Iterator[Finding]:
+    """The first equation of two programs that is not the same."""
     constants = [
         variable
         for variable, one, other in zip(
-            first.jaxpr.jaxpr.constvars, first.jaxpr.consts, second.jaxpr.consts, strict=False
+            first.jaxpr.constvars, first.consts, second.consts, strict=False
         )
         if not _is_equal(one, other)
     ]
-    for one, other in zip(first.jaxpr.eqns, second.jaxpr.eqns, strict=False):
-        if _text(one) != _text(other) or any(used is c for used in one.invars for c in constants):
-            place = Place(*(compat.place_of(one) or first.start))
+    for one, other in zip(first.eqns, second.eqns, strict=False):
+        is_new = any(used is constant for used in one.invars for constant in constants)
+        if is_new or not _is_same(one, other):
+            place = Place(*(compat.place_of(one) or start))
             calls = [node for node in expressions_on(place) if isinstance(node, ast.Call)]
             name = ast.unparse(calls[0].func) if calls else one.primitive.name
             yield Finding("frozen value", name, *place, "differs")
             return
 
 
-def _text(equation: Any) -> str:
-    return re.sub("0x[0-9a-f]+", "", str(equation))  # without the addresses of functions in it
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two equations compute the same, apart from what their variables are called."""
+    with contextlib.suppress(Exception):  # parameters that cannot be compared
+        literals = [
+            [getattr(value, "val", None) for value in equation.invars] for equation in (one, other)
+        ]
+        types = [[value.aval for value in (*e.invars, *e.outvars)] for e in (one, other)]
+        is_alike = one.primitive is other.primitive and types[0] == types[1]
+        if is_alike and literals[0] == literals[1] and one.params == other.params:
+            return True
+    # without the addresses of functions in it
+    texts = [re.sub("0x[0-9a-f]+", "", str(equation)) for equation in (one, other)]
+    return texts[0] == texts[1]
 
 
 def _is_equal(one: Any, other: Any) -> bool:
@@ -443,11 +428,6 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _abstract(value: Any) -> Any:
-    """What a program is compiled for: shape, dtype and weak type."""
-    return jax.api_util.shaped_abstractify(value)
-
-
 def _is_before(read: Finding, change: Finding, visited: dict[Place, int]) -> bool:
     """Whether the line that reads a value runs before the one that changes it."""
     place = Place(read.file, read.line)
@@ -477,55 +457,28 @@ def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
 def _new_functions(run: _Run) -> Iterator[Finding]:
     """The functions that are made and jitted in the call: each call compiles them again."""
     for function, place in run.watch.jitted:
-        if isinstance(function, types.FunctionType) and not run.reach.knows(function):
+        if isinstance(function, types.FunctionType) and not run.watch.reach.knows(function):
             yield Finding("retrace", function.__name__, *place, "new function")
 
 
 def _unseen(run: _Run) -> Iterator[Sentence]:
-    for name, value in run.reach.opaque.items():
-        if library_of_module(type(value).__module__) != "python":
+    watch, named = run.watch, {name for code in run.watch.reach.codes for name, _ in _reads(code)}
+    for name, value in watch.reach.opaque.items():
+        kind: Any = type(value)
+        is_value = kind.__hash__ is not object.__hash__ or kind is object
+        is_named = not named.isdisjoint(re.findall(r"\w+", name))
+        if is_named and not is_value and name not in watch.kept:
             yield Sentence(_("the inside of `{name}`"), name=name)
+    for holder in watch.reach.holders:
+        for key in holder.foreign:
+            other = _("what this call does to `{name}`: another thread changes it")
+            yield Sentence(other, name=holder.name_of(key))
+    for name in watch.kept:
+        yield Sentence(_("a way to take the tracer out of `{name}`: it is still there"), name=name)
     if run.stopped is not None:
         stopped = _("what follows line {line}: going on would change something outside")
         yield Sentence(stopped, line=run.stopped.line)
-    if run.watch.is_lazy:
+    if watch.is_lazy:
         yield Sentence(_("the body of a generator or a coroutine: a call does not run it"))
     if run.is_static:
         yield Sentence(_("numbers as arguments: the function needs their values"))
-
-
-def signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
-    """What the cache of `jax.jit` compares, by the names of the leaves."""
-    found: dict[str, Any] = {}
-    static = _static_names(function)
-    for name, value in _bound(function, args, {}).items():
-        if name in static:
-            found[name] = (None, value)
-            continue
-        leaves, tree = jax.tree_util.tree_flatten_with_path(value)
-        found[name] = tree
-        for path, leaf in leaves:
-            has_type = isinstance(leaf, bool) or is_traced(leaf)
-            label = name + jax.tree_util.keystr(path)
-            found[label] = (tree, _abstract(leaf) if has_type else leaf)
-    return found
-
-
-def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
-    if one is None or other is None:
-        return  # told by the structure of the argument
-    if isinstance(one, tuple) and isinstance(other, tuple):
-        (_tree, before), (_tree, after) = one, other
-        if not hasattr(before, "shape") or not hasattr(after, "shape"):
-            if before != after:
-                yield "static value", repr(before), repr(after)
-            return
-        for form in ("shape", "dtype", "weak_type"):
-            if getattr(before, form) != getattr(after, form):
-                yield form.replace("_", " "), describe(before), describe(after)
-                return
-    elif type(one) is not type(other) or one != other:
-        yield (
-            "structure",
-            *(value[0] if isinstance(value, tuple) else value for value in (one, other)),
-        )

@@ -7,14 +7,17 @@ import linecache
 import os
 import re
 import sys
-from dataclasses import asdict, dataclass
+import traceback
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated, wrapped
 from haiku_state.inside.both import in_both_languages
-from haiku_state.inside.rewrite import rewrite
+from haiku_state.inside.reach import library_of
+from haiku_state.inside.rewrite import Rewrite
 
 WIDTH = 88
 
@@ -89,6 +92,10 @@ EFFECTS = {
         "A tracer is stored in `{name}` and outlives its trace. It has no value, and its next use "
         "raises UnexpectedTracerError."
     ),
+    "leak/cache": _(
+        "`{name}` keeps in its cache what it has returned, and with it a tracer that outlives its "
+        "trace. The next call that finds it there raises UnexpectedTracerError."
+    ),
     "retrace": _("The two calls differ in `{name}`, so each is traced and compiled."),
     "retrace/shape": _(
         "The two calls differ in the shape of `{name}`: each new shape is traced and compiled."
@@ -133,9 +140,15 @@ IMPURE = _("`{function}` is impure: {count} findings")
 IMPURE_ONCE = _("`{function}` is impure: 1 finding")
 EFFECTS_ONLY = _("`{function}` has effects on references, and no defect: {count}")
 PURE = _("No impurity was found in `{function}`.")
+ENDED = _("`{function}` ended with an error. Before it, no impurity was found.")
+RETRACED = _("The second call of `{function}` is traced again: {count} differences")
+RETRACED_ONCE = _("The second call of `{function}` is traced again: 1 difference")
+NOT_RETRACED = _("The second call of `{function}` uses the program of the first.")
+NOT_CALLED = _("`{function}` cannot be called like this.")
 NOTES = _("Notes: this call changes none of these values, but a later change is not seen.")
 OTHER_NOTES = _("Notes")
-RAISED = _("The function raised an error while it was traced; what comes after it was not seen:")
+RAISED = _("The function raised an error while it was traced; what comes after it was not seen.")
+ERROR = _("error")
 UNSEEN = _("What could not be seen:")
 BRANCHES = _("branches that this call did not take, and what other arguments would do")
 EXPLICIT = _("explicit state")
@@ -180,6 +193,7 @@ class Finding:
       before: the value before, as a short text; empty if it is not known.
       after: the value after.
       size: the bytes of an array that becomes part of the program.
+      rewrite: how the line is written instead.
 
     References:
       :func:`.explain`.
@@ -193,6 +207,7 @@ class Finding:
     before: str = ""
     after: str = ""
     size: int = 0
+    rewrite: Rewrite = field(default=Rewrite(), compare=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,21 +222,20 @@ class Report:
       notes: what does not make it impure, but is good to know.
       unseen: what could not be watched, such as the inside of a C extension.
       error: what the function raised while it was traced.
+      is_retrace: whether two calls are compared, as :func:`.explain_retrace` does.
 
     Example:
       >>> from haiku_state.inside.report import Finding, Report
-      >>> report = Report("f", (Finding("retrace", "x", "", 0, "dtype", "float32[]", "int32[]"),))
+      >>> report = Report("f", (Finding("mutation", "total", "", 0, "global", "0", "1"),))
       >>> report.pure
       False
       >>> print(report)
       `f` is impure: 1 finding
       <BLANKLINE>
-      retrace: x
-        float32[] → int32[]
-        The two calls differ in the dtype of `x`: each new dtype is traced and compiled.
-        Convert the input to one dtype before the call.
-        by the caller
-          x = jnp.asarray(x, jnp.float32)
+      mutation: total
+        0 → 1
+        jit runs this line only while it traces: later calls of the compiled program do not
+        change `total`.
       <BLANKLINE>
       What could not be seen:
         - branches that this call did not take, and what other arguments would do
@@ -235,11 +249,12 @@ class Report:
     notes: tuple[Finding, ...] = ()
     unseen: tuple[str, ...] = ()
     error: BaseException | None = None
+    is_retrace: bool = False
 
     @property
     def pure(self) -> bool:
-        """Whether nothing was found. This is no proof, because not everything can be seen."""
-        return not self.findings
+        """Whether nothing impure was found; no proof, because not everything can be seen."""
+        return all(finding.kind == "retrace" for finding in self.findings)
 
     def __str__(self) -> str:
         return self.text(color=False)
@@ -296,7 +311,7 @@ class Report:
         """
 
         def entry(finding: Finding) -> dict[str, Any]:
-            new = rewrite(finding)
+            new = finding.rewrite
             code = {"explicit": new.explicit, "haiku": new.haiku, "outside": new.outside}
             return {**asdict(finding), "rewrite": code}
 
@@ -318,7 +333,7 @@ class Report:
             sections = "".join(f'<div class="hs-block">{block}</div>' for block in blocks)
             return f'<div class="hs-report" lang="{language}">{sections}</div>'
 
-        return f"<style>{CSS}</style>{in_both_languages(render)}"
+        return f"<style>{_style()}</style>{in_both_languages(render)}"
 
 
 # --- what a report shows: blocks of rows, each with the role that it plays ------------------------
@@ -339,8 +354,9 @@ def _blocks(report: Report) -> list[list[_Row]]:
         blocks.append([_Row("title", translated(NOTES if frozen else OTHER_NOTES))])
         blocks += [_finding_rows(note, short=frozen) for note in report.notes]
     if report.error is not None:
-        rows = [_Row("title", translated(RAISED)), _Row("error", _error_line(report.error))]
-        blocks.append(rows)
+        blocks.append(_error_rows(report.error))
+    if report.is_retrace:
+        return blocks
     unseen = [text.shown() if isinstance(text, Sentence) else text for text in report.unseen]
     unseen.append(translated(BRANCHES))
     rows = [_Row("label", translated(UNSEEN)), *(_Row("item", text) for text in unseen)]
@@ -349,22 +365,23 @@ def _blocks(report: Report) -> list[list[_Row]]:
 
 def _headline(report: Report) -> str:
     count = len(report.findings)
-    text = PURE if not count else IMPURE_ONCE if count == 1 else IMPURE
+    texts = (
+        (NOT_RETRACED, RETRACED_ONCE, RETRACED)
+        if report.is_retrace
+        else (PURE, IMPURE_ONCE, IMPURE)
+    )
+    text = texts[min(count, 2)]
     if count and all(finding.kind == "reference" for finding in report.findings):
         text = EFFECTS_ONLY
+    if not count and report.error is not None:
+        text = ENDED if report.error.__traceback__ else NOT_CALLED
     return translated(text).format(function=report.function, count=count)
 
 
 def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
-    place = f"{Path(finding.file).name}:{finding.line}"
-    if "ipykernel_" in finding.file or finding.file.startswith("<ipython-input"):
-        place = translated(_("line {line}")).format(line=finding.line)
-    place = place if finding.line else ""
     kind = translated(KINDS.get(finding.kind, finding.kind))
-    rows = [_Row("kind", kind, ""), _Row("name", finding.name, place)]
-    if source := linecache.getline(finding.file, finding.line).strip():
-        is_wrong = not short and finding.kind != "reference"
-        rows.append(_Row("bad" if is_wrong else "source", source, str(finding.line)))
+    is_wrong = not short and finding.kind != "reference"
+    rows = _head(kind, finding.name, finding.file, finding.line, "bad" if is_wrong else "source")
     values = dict.fromkeys(filter(None, (finding.before, finding.after)))
     if len(values) == 1 and finding.kind != "frozen value":
         values = dict.fromkeys((finding.before or "?", finding.after or "?"))
@@ -374,7 +391,7 @@ def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
         return rows
     form = f"{finding.kind}/{finding.form}"
     effect = EFFECTS.get(form) or EFFECTS.get(finding.kind)
-    new = rewrite(finding)
+    new = finding.rewrite
     words = {
         "name": finding.name,
         "form": finding.form,
@@ -387,6 +404,26 @@ def _finding_rows(finding: Finding, short: bool = False) -> list[_Row]:
         if code and not short:
             rows += [_Row("label", translated(label)), _Row("good", code)]
     return rows
+
+
+def _head(kind: str, name: str, file: str, line: int, role: str) -> list[_Row]:
+    """Return what it is, where it is, and the line of source."""
+    place = f"{Path(file).name}:{line}"
+    if "ipykernel_" in file or file.startswith("<ipython-input"):
+        place = translated(_("line {line}")).format(line=line)
+    rows = [_Row("kind", kind), _Row("name", name, place if line else "")]
+    source = linecache.getline(file, line).strip()
+    return [*rows, _Row(role, source, str(line))] if source else rows
+
+
+def _error_rows(error: BaseException) -> list[_Row]:
+    frames = traceback.extract_tb(error.__traceback__)
+    users = [frame for frame in frames if not library_of(frame.filename)]
+    file, line = (users[-1].filename, users[-1].lineno or 0) if users else ("", 0)
+    rows = _head(translated(ERROR), type(error).__name__, file, line, "bad")
+    message = str(error).strip().partition("\n")[0]
+    rows += [_Row("error", message)] if message else []
+    return rows + ([_Row("prose", translated(RAISED))] if error.__traceback__ else [])
 
 
 def _error_line(error: BaseException) -> str:
@@ -465,38 +502,6 @@ def _as_html(row: _Row) -> str:
             return f'<p class="hs-{row.role}">{prose}</p>'
 
 
-LIGHT = (
-    "--hs-paper:#ffffff;--hs-sunk:#f5f3ee;--hs-line:#dedad2;--hs-ink:#1b1e24;--hs-muted:#575c66;"
-    "--hs-bad:#b0124a;--hs-bad-tint:#fdeaf0;--hs-good:#146c36;--hs-good-tint:#e6f5ea"
-)
-DARK = (
-    "--hs-paper:#1b1e25;--hs-sunk:#20242d;--hs-line:#363c48;--hs-ink:#e7e9ed;--hs-muted:#a9b0bd;"
-    "--hs-bad:#ff8fae;--hs-bad-tint:#3d1826;--hs-good:#7fd894;--hs-good-tint:#15321f"
-)
-MONO = 'ui-monospace,"SF Mono",SFMono-Regular,"Cascadia Code",Menlo,Consolas,monospace'
-CSS = f"""
-.hs-report{{{LIGHT};color:var(--hs-ink);background:var(--hs-paper);border:1px solid var(--hs-line);
-border-radius:.5rem;padding:.25rem 1.125rem .75rem;max-width:46rem;line-height:1.6;
-overflow-wrap:anywhere;box-sizing:border-box}}
-@media (prefers-color-scheme:dark){{html:not([data-theme="light"]) .hs-report{{{DARK}}}}}
-html[data-theme="dark"] .hs-report{{{DARK}}}
-.hs-report p{{margin:.5rem 0;color:inherit}}
-.hs-report .hs-block+.hs-block{{border-top:1px solid var(--hs-line);margin-top:.75rem}}
-.hs-report .hs-title{{font-weight:700}}
-.hs-report .hs-kind{{font-weight:700;color:var(--hs-bad)}}
-.hs-report .hs-name{{font-weight:700}}
-.hs-report .hs-place,.hs-report .hs-label{{color:var(--hs-muted);font-size:.875rem}}
-.hs-report .hs-label{{margin-bottom:.125rem}}
-.hs-report .hs-item{{padding-left:1rem}}
-.hs-report code,.hs-report pre{{font-family:{MONO};font-size:.84375rem;color:var(--hs-ink);
-background:none;border:0;padding:0}}
-.hs-report p code{{background:var(--hs-sunk);border-radius:.25rem;padding:0 .2em}}
-.hs-report pre{{display:flex;gap:.5rem;margin:.25rem 0 .5rem;padding:.5rem .75rem;
-border-radius:.25rem;overflow-x:auto}}
-.hs-report pre code{{white-space:pre-wrap;min-width:0}}
-.hs-report .hs-bad,.hs-report .hs-error{{background:var(--hs-bad-tint)}}
-.hs-report .hs-source{{background:var(--hs-sunk)}}
-.hs-report .hs-good{{background:var(--hs-good-tint)}}
-.hs-report .hs-sign{{color:var(--hs-bad);user-select:none}}
-.hs-report .hs-good .hs-sign{{color:var(--hs-good)}}
-"""
+@cache
+def _style() -> str:
+    return Path(__file__).with_name("report.css").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ the advice in words remains.
 """
 
 import ast
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -135,6 +136,11 @@ class Rewrite:
       outside: what the caller does, before or after the call.
       advice: what to do, in English, marked for translation, with placeholders.
       new: the name of the argument or of the result.
+      how: what becomes of it: ``"state"``, an argument and a result; ``"copy"``, the same for a
+        container; ``"result"``; ``"item"``, a result that the caller adds; ``"argument"``;
+        ``"key"``; or ``"here"``, where the line is all.
+      old: what the line calls it, or what it calls to get it.
+      at: the line and the column of the statement.
 
     References:
       :class:`.Report`, which shows it.
@@ -145,6 +151,9 @@ class Rewrite:
     outside: str = ""
     advice: str = ""
     new: str = ""
+    how: str = "here"
+    old: str = ""
+    at: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -185,14 +194,23 @@ def rewrite(finding: "Finding") -> Rewrite:
     if finding.kind not in BY_KIND:
         return Rewrite()
     for statement, function in syntax.statements(finding.file, finding.line):
-        found = BY_KIND[finding.kind](_Line(finding, statement, function))
+        found = None
+        with contextlib.suppress(Exception):  # a line that is written in a way unheard of
+            found = BY_KIND[finding.kind](_Line(finding, statement, function))
         if found is not None:
             code = {name: syntax.double_quoted(getattr(found, name)) for name in CODE}
-            return dataclasses.replace(found, **code)
-    return _advice_alone(finding)
+            at = statement.lineno, statement.col_offset
+            return dataclasses.replace(found, at=at, **code)
+    return advice_alone(finding)
 
 
-def _advice_alone(finding: "Finding") -> Rewrite:
+def in_words(new: Rewrite) -> Rewrite:
+    """Return the advice of a rewrite without its code."""
+    return Rewrite(advice=new.advice, new=new.new)
+
+
+def advice_alone(finding: "Finding") -> Rewrite:
+    """Return what to do about a finding, in words."""
     advice = "copy" if finding.form in CONTAINERS else WITHOUT_SOURCE[finding.kind]
     new = last_part(base_of(finding.name))
     if finding.kind == "hidden input":
@@ -210,6 +228,13 @@ def _mutation(line: _Line) -> Rewrite | None:
         case "array":
             return _array(line) or _changed_copy(line, "copy")
         case "container" | "dict key":
+            entry = syntax.stored(line.statement, line.finding.name)
+            is_entry = (
+                isinstance(entry, ast.Subscript) and last_part(ast.unparse(entry)).isidentifier()
+            )
+            is_number = _shape_and_dtype(line.finding, line.statement) is not None
+            if line.finding.form == "dict key" and is_entry and is_number:
+                return _threaded(line) or _changed_copy(line, "copy")
             return _moved_item(line) or _changed_copy(line, "copy")
         case _:
             return _threaded(line)
@@ -225,7 +250,8 @@ def _threaded(line: _Line) -> Rewrite | None:
     explicit = syntax.assigned(line.statement, old, new)
     is_declared = line.finding.form in ("global", "nonlocal")
     advice = ADVICE["thread name" if is_declared else "thread"]
-    return Rewrite(explicit, _state(line, old, new), "", advice, new) if explicit else None
+    haiku = _state(line, old, new)
+    return Rewrite(explicit, haiku, "", advice, new, "state", old) if explicit else None
 
 
 def _state(line: _Line, old: str, new: str) -> str:
@@ -265,7 +291,7 @@ def _array(line: _Line) -> Rewrite | None:
             whole = ast.unparse(target)  # `arr += v` changes the array of NumPy in place
             new = line.free(last_part(whole), same_as=whole)
             changed = syntax.assigned(line.statement, whole, new)
-            return Rewrite(changed, advice=ADVICE["array"], new=new)
+            return Rewrite(changed, "", "", ADVICE["array"], new, "state", whole)
         case ast.Assign(targets=[ast.Subscript() as target], value=value):
             pass
         case ast.AugAssign(target=ast.Subscript() as target, op=operator, value=value):
@@ -290,7 +316,8 @@ def _array(line: _Line) -> Rewrite | None:
         f'{state} = hk.get_state(\n    "{name}", {old}.shape, init=lambda *_: jnp.asarray({old})\n'
         f')\n{updated(state)}\nhk.set_state("{name}", {state})'
     )
-    return Rewrite(updated(new), haiku, f"{new} = jnp.asarray({old})", ADVICE["array"], new)
+    outside = f"{new} = jnp.asarray({old})"
+    return Rewrite(updated(new), haiku, outside, ADVICE["array"], new, "state", old)
 
 
 def _moved_item(line: _Line) -> Rewrite | None:
@@ -308,7 +335,7 @@ def _moved_item(line: _Line) -> Rewrite | None:
             return None
     if not syntax.same_thing(ast.unparse(owner), base_of(line.finding.name)):
         return None
-    return Rewrite(f"{new} = {ast.unparse(value)}", "", outside, ADVICE["item"], new)
+    return Rewrite(f"{new} = {ast.unparse(value)}", "", outside, ADVICE["item"], new, "item")
 
 
 def _changed_copy(line: _Line, advice: str) -> Rewrite | None:
@@ -320,14 +347,10 @@ def _changed_copy(line: _Line, advice: str) -> Rewrite | None:
         return None
     new = line.free(last_part(old), same_as=old)
     if isinstance(statement, ast.AugAssign) and ast.unparse(statement.target) == old:
-        return Rewrite(syntax.assigned(statement, old, new), "", "", ADVICE[advice], new)
+        changed = syntax.assigned(statement, old, new)
+        return Rewrite(changed, "", "", ADVICE[advice], new, "copy", old)
     explicit = f"{new} = {new}.copy()\n{ast.unparse(replaced(statement, old, new))}"
-    entry = syntax.stored(statement, name)
-    key = last_part(ast.unparse(entry)) if isinstance(entry, ast.Subscript) else ""
-    haiku = ""
-    if entry and key.isidentifier() and line.finding.form == "dict key":
-        haiku = _state(line, ast.unparse(entry), line.free(key))
-    return Rewrite(explicit, haiku, "", ADVICE[advice], new)
+    return Rewrite(explicit, "", "", ADVICE[advice], new, "copy", old)
 
 
 def _leak(line: _Line) -> Rewrite | None:
@@ -345,12 +368,11 @@ def _leak(line: _Line) -> Rewrite | None:
     if not explicit:
         return None
     if isinstance(target, ast.Subscript):
-        return Rewrite(explicit, "", f"{old} = {new}", ADVICE["item"], new)
+        return Rewrite(explicit, "", f"{old} = {new}", ADVICE["item"], new, "result")
     if _is_read(line, old):  # then it is needed as an argument, too
         return _threaded(line)
-    return Rewrite(
-        explicit, f'{explicit}\nhk.set_state("{name}", {new})', "", ADVICE["return"], new
-    )
+    haiku = f'{explicit}\nhk.set_state("{name}", {new})'
+    return Rewrite(explicit, haiku, "", ADVICE["return"], new, "result", old)
 
 
 def _haiku_version(line: _Line) -> Rewrite | None:
@@ -385,6 +407,8 @@ def _drawn(line: _Line) -> Rewrite | None:
     """``random.random()`` becomes ``jax.random.uniform(key)``, or uses ``hk.next_rng_key()``."""
     found = syntax.calls_of(line.statement, line.finding.name)
     calls = [node for node in found if isinstance(node, ast.Call)]
+    if not calls:
+        return None
     haiku = _with_keys(line, calls, ["hk.next_rng_key()"] * len(calls))
     if not haiku:
         return None
@@ -396,7 +420,8 @@ def _drawn(line: _Line) -> Rewrite | None:
         explicit = f"key, {', '.join(keys)} = jax.random.split(key{how_many})\n"
         explicit += _with_keys(line, calls, keys)
     is_branch = isinstance(line.statement, (ast.If, ast.While))
-    return Rewrite(explicit, haiku, "", ADVICE["key branch" if is_branch else "key"], "key")
+    advice = ADVICE["key branch" if is_branch else "key"]
+    return Rewrite(explicit, haiku, "", advice, "key", "key")
 
 
 def _with_keys(line: _Line, calls: list[ast.Call], keys: list[str]) -> str:
@@ -500,32 +525,35 @@ def _passed(line: _Line) -> Rewrite | None:
         advice = ADVICE["pass time"]
     if isinstance(statement, ast.With):  # what it reads, its body assigns to
         made = [syntax.stored_names(part) for part in statement.body]
-        new = [NEW_NAMES["file"], *itertools.chain(*made)][-1]
-        return Rewrite("", "", ast.unparse(statement), advice, new)
+        return Rewrite(advice=advice, new=[NEW_NAMES["file"], *itertools.chain(*made)][-1])
     node = syntax.widened(statement, nodes[0], CONVERSIONS)
     match statement:
         case ast.Assign(targets=[ast.Name(id=target)], value=value) if value is node:
-            return Rewrite("", "", ast.unparse(statement), advice, target)
+            old = ast.unparse(node)
+            return Rewrite("", "", ast.unparse(statement), advice, target, "argument", old)
         case ast.Expr(value=value) if value is node:
             return Rewrite("", "", ast.unparse(statement), ADVICE["outside"])
     key = re.search(r"""environ.*['"](\w+)['"]""", ast.unparse(node))
     new = line.free(key[1].lower() if key else NEW_NAMES.get(form, "value"))
     if len(nodes) == 1 or form not in NEW_EACH_TIME:
         changed = replaced(statement, ast.unparse(node), new)
-        return Rewrite(header(changed), "", f"{new} = {ast.unparse(node)}", advice, new)
+        old = ast.unparse(node)
+        return Rewrite(header(changed), "", f"{new} = {old}", advice, new, "argument", old)
     return _passed_one_by_one(line, nodes, advice)
 
 
 def _passed_one_by_one(line: _Line, nodes: list[ast.expr], advice: str) -> Rewrite:
     """``next(it) - next(it)`` needs two arguments."""
     changed: ast.AST = line.statement
-    names, outside = [], []
+    names, outside, spelled = [], [], []
     for number, node in enumerate(nodes, 1):
         wide = ast.unparse(syntax.widened(line.statement, node, CONVERSIONS))
         names.append(line.free(f"{NEW_NAMES.get(line.finding.form, 'value')}{number}"))
         outside.append(f"{names[-1]} = {wide}")
+        spelled.append(wide)
         changed = replaced(changed, wide, names[-1], count=1)
-    return Rewrite(header(changed), "", "\n".join(outside), advice, ", ".join(names))
+    explicit, new, old = header(changed), ", ".join(names), "\n".join(spelled)
+    return Rewrite(explicit, "", "\n".join(outside), advice, new, "argument", old)
 
 
 def _passed_items(statement: ast.For, line: _Line) -> Rewrite | None:
@@ -536,7 +564,8 @@ def _passed_items(statement: ast.For, line: _Line) -> Rewrite | None:
     if ast.unparse(changed) == ast.unparse(statement.iter):
         return None
     explicit = f"for {ast.unparse(statement.target)} in {ast.unparse(changed)}:\n    ..."
-    return Rewrite(explicit, "", f"{new} = list({stream})", ADVICE["pass"], new)
+    outside = f"{new} = list({stream})"
+    return Rewrite(explicit, "", outside, ADVICE["pass"], new, "argument", stream)
 
 
 def _frozen(line: _Line) -> Rewrite | None:
@@ -550,7 +579,7 @@ def _frozen(line: _Line) -> Rewrite | None:
     explicit = header(replaced(line.statement, old, new))
     number = _number(finding.before or finding.after)
     if number is None and not ARRAY.match(finding.before or finding.after):
-        return Rewrite(explicit, "", "", ADVICE["frozen"], new)
+        return Rewrite(explicit, "", "", ADVICE["frozen"], new, "argument", old)
     state = f"{new}_state" if new == old else new  # the old one is still read below
     if number is None:
         given = f"{old}.shape, init=lambda *_: jnp.asarray({old})"
@@ -558,7 +587,7 @@ def _frozen(line: _Line) -> Rewrite | None:
         given = f"[], {DTYPES[type(number)]}, init=hk.initializers.Constant({number!r})"
     haiku = f'{state} = hk.get_state("{last_part(old)}", {given})\n'
     haiku += header(replaced(line.statement, old, state))
-    return Rewrite(explicit, haiku, "", ADVICE["frozen"], new)
+    return Rewrite(explicit, haiku, "", ADVICE["frozen"], new, "argument", old)
 
 
 # --- what a function puts out ---------------------------------------------------------------------
@@ -571,7 +600,7 @@ def _output(line: _Line) -> Rewrite | None:
         return None
     call, form = found[0], line.finding.form or line.finding.name
     if form not in ("print", "log") or not isinstance(call, ast.Call):
-        return Rewrite("", "", ast.unparse(line.statement), ADVICE["write"])
+        return Rewrite(advice=ADVICE["write"])
     printed = _debug_print(call) if form == "print" else ""
     new = printed or _callback(call, syntax.local_names(line.function))
     advice = ADVICE["print" if printed else "log"]

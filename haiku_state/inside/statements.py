@@ -7,12 +7,29 @@ import linecache
 import re
 import tokenize
 from collections.abc import Iterator
+from typing import Any
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Delete, ast.Expr, ast.Return)
 LOOPS = (ast.For, ast.While)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 PLACES = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+_PARSED: dict[str, tuple[list[str], ast.Module]] = {}
+
+
+def parsed(file: str) -> ast.Module:
+    """Return the syntax tree of a file, or of a notebook's cell; an empty one if there is none."""
+    lines = linecache.getlines(file)
+    known, tree = _PARSED.get(file, (None, ast.Module([], [])))
+    if known is not lines:  # the text has changed, as a notebook's may
+        try:
+            tree = ast.parse("".join(lines))
+        except (SyntaxError, ValueError):
+            tree = ast.Module([], [])
+        _PARSED[file] = lines, tree
+    return tree
 
 
 def statements(file: str, line: int) -> list[tuple[ast.stmt, ast.AST]]:
@@ -34,22 +51,22 @@ def statements(file: str, line: int) -> list[tuple[ast.stmt, ast.AST]]:
     References:
       Python's documentation of ``ast`` and ``linecache``.
     """
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except (SyntaxError, ValueError):
-        return []
-    found: list[tuple[ast.stmt, ast.AST]] = []
+    return [
+        (one, function)
+        for top in parsed(file).body
+        if top.lineno <= line <= (top.end_lineno or top.lineno)
+        for one, function in _all_statements(ast.Module([top], []))
+        if one.lineno <= line <= (one.end_lineno or one.lineno)
+    ]
 
-    def visit(node: ast.AST, function: ast.AST | None) -> None:
-        for child in ast.iter_child_nodes(node):
-            visit(child, child if isinstance(child, DEFINITIONS[:2]) else function)
-            if not isinstance(child, ast.stmt) or isinstance(child, DEFINITIONS):
-                continue
-            if child.lineno <= line <= (child.end_lineno or child.lineno):
-                found.append((child, function or child))
 
-    visit(tree, None)
-    return found
+def _all_statements(node: ast.AST, function: ast.AST | None = None) -> Iterator[Any]:
+    """Yield the statements in a node, inner ones first, each with the function around it."""
+    for child in ast.iter_child_nodes(node):
+        is_function = isinstance(child, DEFINITIONS[:2])
+        yield from _all_statements(child, child if is_function else function)
+        if isinstance(child, ast.stmt) and not isinstance(child, DEFINITIONS):
+            yield child, function or child
 
 
 def header(statement: ast.AST) -> str:
@@ -74,18 +91,124 @@ def spelling(node: ast.AST) -> str:
 
 
 def replaced(node: ast.AST, old: str, new: str, count: int = -1) -> ast.AST:
-    """Return a copy in which the expressions that are spelled ``old`` are ``new``."""
+    """Return a copy in which the expressions that are spelled ``old`` are ``new``.
+
+    An inner function whose argument hides the first name of ``old`` is left as it is.
+    """
+    first = re.match(r"\w*", old)[0]  # type: ignore[index]
 
     class Replace(ast.NodeTransformer):
         left = count
 
         def visit(self, node: ast.AST) -> ast.AST:
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and first in {
+                one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)
+            }:
+                return node
             if self.left and isinstance(node, ast.expr) and spelling(node) == old:
                 self.left -= 1
-                return ast.parse(new, mode="eval").body
+                written = ast.parse(new, mode="eval").body
+                if hasattr(node, "ctx") and hasattr(written, "ctx"):
+                    written.ctx = node.ctx
+                return written
             return self.generic_visit(node)
 
-    return ast.fix_missing_locations(Replace().visit(copy.deepcopy(node)))
+    transformer = Replace()
+    copied = copy.deepcopy(node)
+    is_definition = isinstance(node, DEFINITIONS[:2])
+    changed = transformer.generic_visit(copied) if is_definition else transformer.visit(copied)
+    return ast.fix_missing_locations(changed)
+
+
+def replaced_each(file: str, at: tuple[int, int], new: dict[str, str]) -> str:
+    """Write the statement at a line and a column, with one expression after the other replaced."""
+    found = [
+        one for one, _function in statements(file, at[0]) if (one.lineno, one.col_offset) == at
+    ]
+    changed: ast.AST = found[0]
+    for old, text in new.items():
+        changed = replaced(changed, old, text, count=1 if len(new) > 1 else -1)
+    return header(changed)
+
+
+class Mended(ast.NodeTransformer):
+    """Puts code into the place of a statement, and what it needs into the function around it.
+
+    Args:
+      at: the line and the column of the statement.
+      code: what is written there; of a statement with a body, its first line.
+      old: what is replaced in the rest of the function.
+      new: by what.
+      before: what is done first in the function.
+      output: what a returned expression is wrapped into, a template with ``{}``; "" for nothing.
+      kept: the names of a closure that the first line of a function has to mention, by that line.
+    """
+
+    def __init__(
+        self, at: tuple[int, int], code: str, old: str = "", new: str = "", before: str = "",
+        output: str = "", kept: tuple[int, tuple[str, ...]] = (0, ()),
+    ) -> None:  # fmt: skip
+        self.at, self.code, self.old, self.new = at, code, old, new
+        self.before, self.output, self.kept = before, output, kept
+        self._functions: list[ast.AST] = []
+        self._around: Any = None
+
+    def of(self, file: str) -> ast.Module:
+        """Return the part of a file that holds the statement, mended."""
+        top = next(
+            one for one in parsed(file).body if one.lineno <= self.at[0] <= (one.end_lineno or 0)
+        )
+        tree = ast.Module([copy.deepcopy(top)], [])
+        around = [f for one, f in _all_statements(tree) if (one.lineno, one.col_offset) == self.at]
+        self._around = around[0]
+        return ast.fix_missing_locations(self.visit(tree))
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, DEFINITIONS[:2]):
+            return self._function(node)
+        if isinstance(node, ast.stmt) and (node.lineno, node.col_offset) == self.at:
+            return self._statement(node)
+        is_own = bool(self._functions) and self._functions[-1] is self._around
+        if is_own and isinstance(node, ast.Return) and self.output:
+            value = ast.unparse(node.value) if node.value else "None"
+            return ast.parse(f"return {self.output.format(value)}").body[0]
+        if isinstance(node, (ast.Global, ast.Nonlocal)) and self._around in self._functions:
+            node.names = [name for name in node.names if name != self.old]
+            return node if node.names else ast.Pass()
+        return self.generic_visit(node)
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        new = ast.parse(self.code).body or [ast.Pass()]
+        if hasattr(node, "body"):
+            (one,) = new
+            one.body = [self.visit(child) for child in node.body]  # type: ignore[attr-defined]
+            one.orelse = [self.visit(child) for child in getattr(node, "orelse", [])]  # type: ignore[attr-defined]
+        for one in new:
+            for part in ast.walk(one):
+                if isinstance(part, (ast.expr, ast.stmt)) and not hasattr(node, "body"):
+                    ast.copy_location(part, node)
+        return new
+
+    def _function(self, node: Any) -> Any:
+        if node is self._around:
+            if any(
+                isinstance(part, (ast.Yield, ast.YieldFrom, ast.Await)) for part in ast.walk(node)
+            ):
+                raise ValueError(node.name)
+            if self.old:
+                node.body = [replaced(part, self.old, self.new) for part in node.body]
+        self._functions.append(node)
+        body = [self.visit(part) for part in node.body]
+        self._functions.pop()
+        node.body = [one for part in body for one in (part if isinstance(part, list) else [part])]
+        if node is self._around:
+            node.body[:0] = ast.parse(self.before).body
+            if self.output:
+                node.body += ast.parse(f"return {self.output.format(None)}").body
+        first, names = self.kept
+        if names and min([node.lineno, *(one.lineno for one in node.decorator_list)]) == first:
+            node.body[:0] = ast.parse(f"if 0: ({', '.join(names)},)").body
+        return node
 
 
 def calls_of(statement: ast.AST, name: str) -> list[ast.expr]:

@@ -20,10 +20,10 @@ import numpy as np
 from haiku_state import compat
 from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.describe import describe
-from haiku_state.inside.purity import differing, is_traced, signature_of
-from haiku_state.inside.reach import is_filled, library_of
+from haiku_state.inside.calls import differing, is_traced, signature_of
+from haiku_state.inside.reach import is_filled, leaves_of, library_of
 from haiku_state.inside.trace_text import as_html, as_json, as_text
-from haiku_state.inside.watch import leaves_of, resolved
+from haiku_state.inside.watch import resolved
 
 _MOST, _FEW = 60, 8
 """So many characters of a value are shown, and an array of so many elements."""

@@ -1,7 +1,8 @@
 """What happens while a function is traced: which of its lines changes, asks for or prints what.
 
-The interpreter reports each line of the user's code, and each call of a function that is written
-in C. After each line all holders are compared, so a change belongs to the line before.
+What has changed is compared at the end. Only if something has, the function is traced again, with a
+report of each line, and what the line names is compared after it. The interpreter also reports each
+call of a function that is written in C, if the user's code reaches more than frameworks.
 """
 
 import ast
@@ -11,16 +12,17 @@ import copy
 import functools
 import inspect
 import io
-import linecache
 import logging
 import os
 import pathlib
 import random
 import sys
 import threading
+import time
 import types
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import haiku as hk
@@ -32,18 +34,18 @@ from haiku_state.inside.reach import (
     CONTAINERS,
     FRAMEWORKS,
     Change,
-    Container,
-    Generator,
     Holder,
-    Names,
-    OpenFile,
     Reach,
+    StandIn,
     is_filled,
     items_of,
+    leaves_of,
     library_of,
     library_of_module,
+    library_of_object,
     same,
 )
+from haiku_state.inside.statements import parsed
 
 
 class Place(NamedTuple):
@@ -62,8 +64,8 @@ class Event(NamedTuple):
     form: str = ""
     before: Any = None
     after: Any = None
-    change: tuple[int, Any] | None = None
-    """The holder and the key of what was changed."""
+    change: tuple[str, str, Any] | None = None
+    """The form and the name of the holder, and the key, of what was changed."""
 
     reached: str = ""
     """What the function itself calls it, where the line has a different name."""
@@ -110,8 +112,10 @@ _QUALIFIED = {name for _module, name in CALLS}
 _TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
 # what Python's own library asks for on its own account
 _BOOKKEEPING = tuple(f"{name}.py" for name in ("warnings", "linecache", "tokenize", "inspect"))
-_MANY = 2000
-"""So many things are compared after each line; what is beyond, as large things are."""
+_FEW = 20
+"""So many things that have changed are compared after each line, whatever it names."""
+_ALONE = 0.1
+"""So many seconds nothing runs, to see what another thread changes."""
 _ONE_THREAD = threading.RLock()  # what is replaced belongs to all threads
 _ENVIRONMENT = {
     getattr(type(os.environ), method).__code__
@@ -120,36 +124,59 @@ _ENVIRONMENT = {
 _SEED = random.Random.seed.__code__
 _SET_STATE = hk.set_state.__code__
 *_AROUND_JIT, _JIT = compat.jit_codes()
+Sought = dict[tuple[str, str], set[Any]]
+"""The keys that have changed, by the form and the name of their holder."""
 
 
 class Watch:
     """Collects the events of one call.
 
     Args:
-      reach: what the function can reach.
       start: the place to name where no line of the user's code was seen.
-      how: ``"watched"``; ``"closely"``, with what is too slow for each line; or ``"unwatched"``,
-        which only keeps what a call does from having an effect.
-      changed: the large holders' values to compare after each line, by ``id``.
+      reach: what the function reaches.
+      sought: what an earlier call of the same function has changed: to be found, line by line.
+        None to be told only that something has changed.
+      everywhere: what of it no line names, to be compared after each of them.
+      foreign: what is not compared, because another thread changes it.
+      has_leak: whether to remember which tracers are stored where.
+      is_quick: whether the interpreter need not report anything, unless what the call reaches is
+        suspect.
+      is_silent: whether it does not report anything.
     """
 
     def __init__(
-        self, reach: Reach, start: Place, how: str = "watched", changed: Collection[int] = ()
+        self,
+        start: Place,
+        reach: Reach,
+        sought: Sought | None = None,
+        everywhere: Sought | None = None,
+        foreign: Sought | None = None,
+        has_leak: bool = False,
+        is_quick: bool = False,
+        is_silent: bool = False,
     ) -> None:
+        self.reach = reach.again(self.stream)
         self.place = start
         self.events: list[Event] = []
+        self.changed: Sought = {}
+        """What is not as it was at the end."""
+        self.located: set[tuple[str, str, Any]] = set()
+        """The form, the name and the key of what a line was seen to change."""
+        self.foreign: Sought = dict(foreign or {})
+        """What another thread changes."""
         self.stored: list[tuple[str, Place, Any]] = []
         """Tracers that were stored where an inner transformation may not have ended yet."""
         self.jitted: list[tuple[Any, Place]] = []
         """The functions that were given to ``jax.jit``."""
         self.visited: dict[Place, int] = {}
         """The lines of the user's code, numbered in the order of their first run."""
-        self.needs_exact = False
+        self._has_leak, self._is_quick, self._is_silent = has_leak, is_quick, is_silent
         self.is_lazy = False
-        self._is_asking = False
-        self.changed = set(changed)
-        """The large things that are not what they were, by ``id``."""
-        self._how = how
+        self.kept: list[str] = []
+        """The names of what still holds a tracer."""
+        self._sought, self._everywhere = sought, everywhere or {}
+        self._is_asking, self._is_on = False, True  # frames that sleep may return after the end
+        self._thread = threading.get_ident()
         self._frame: types.FrameType | None = None
         self._reports: dict[int, Callable[[types.FrameType], None]] = {
             **{id(code): self._report_environment for code in _ENVIRONMENT},
@@ -161,62 +188,47 @@ class Watch:
                 for code, how in compat.reference_accesses().items()
             },
         }
-        self._names = {id(value): name for name, value in reach.references.items()}
-        self._holders: list[Holder] = [
-            *reach.holders,
-            Generator("random", "random", random._inst),
-            Generator("numpy.random", "random", np.random.mtrand._rand),
-            _Environment(),
-        ]
-        self._streams = reach.streams
-        self._opaque = {id(value) for value in reach.opaque.values()}
+        self._entered: dict[int, types.CodeType] = {}
+        self._count = 0
+        self._always: list[Holder] = []
+        self._named: dict[int, list[Holder]] = defaultdict(list)
         self._last: dict[tuple[int, Any], Any] = {}
         self._inner: dict[tuple[int, str], Any] = {}
         self._is_user: dict[str, bool] = {}
 
-    def add_arguments(self, reach: Reach) -> None:
-        """Watch what was passed as well."""
-        self._holders += reach.holders
-        for holder in self._holders[_MANY:]:  # such as the rows of a table
-            holder.is_large = True
-
-    def stream(self, name: str, value: Any) -> Any:
+    def stream(self, name: str, value: Any) -> StandIn:
         """Return what stands for an iterator or a file of the caller while it is watched."""
-        kind = _Sink if isinstance(value, io.IOBase) else _Stream
-        return kind(self, name, value)
+        return (_Sink if isinstance(value, io.IOBase) else _Stream)(self, name, value)
 
-    def _stand_in(self, value: Any, names: dict[int, str]) -> Any:
-        """What takes the place of a stream, or of a tuple that holds one; else the value itself."""
-        if id(value) in names:
-            return self.stream(names[id(value)], value)
-        if isinstance(value, tuple) and any(id(item) in names for item in items_of(value)):
-            items = [self._stand_in(item, names) for item in items_of(value)]
-            return type(value)._make(items) if hasattr(value, "_make") else tuple(items)
-        return value
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Call a function, with what the interpreter reports, and put everything back."""
+        with self._watching():
+            return function()
 
     @contextlib.contextmanager
-    def watching(self) -> Iterator[None]:
-        """Have the interpreter report what happens inside, and put everything back."""
+    def _watching(self) -> Iterator[None]:
         tools = sys.gettrace(), sys.getprofile()
         try:
-            with contextlib.ExitStack() as stack:
-                stack.enter_context(_ONE_THREAD)
-                stack.enter_context(self._replaced_streams())
-                stack.enter_context(self._replaced_edges())
-                if self._how != "unwatched":
+            with _ONE_THREAD, self._replaced_edges():
+                self._sort_holders()
+                is_enough = self._is_quick and not self.reach.is_suspect
+                if not (is_enough or self._is_silent):
                     sys.settrace(self._call)
                     self._ask_for_calls(True)
                 try:
                     yield
                 finally:
                     self._ask_for_calls(False)
+                    self._is_on = False
                     sys.settrace(None)
-                    self._settle(at_end=True)
-                    self._drop_undone()
+                    self._compare_all()
         finally:
-            for holder in self._holders:
+            self.reach.put_streams_back()
+            for holder in self.reach.holders:
                 with contextlib.suppress(Exception):  # the others are restored all the same
                     holder.restore()
+                    if holder.form == "kept" and next(holder.changes(), None):
+                        self.kept.append(holder.name)
             sys.settrace(tools[0])
             sys.setprofile(tools[1])
 
@@ -236,7 +248,14 @@ class Watch:
         code = frame.f_code
         is_user = self._is_user.get(code.co_filename)
         if is_user or (is_user is None and self._is_of_user(frame)):
+            if id(code) not in self._entered:
+                self._entered[id(code)] = code
+                self.reach.enter(code, frame.f_globals)
+                self._sort_holders()
             self._ask_for_calls(True)
+            if self._sought is None and not self._has_leak:
+                frame.f_trace_lines = False
+                return self._leave_user
             return self._line
         if (report := self._reports.get(id(code))) is not None:
             report(frame)
@@ -247,7 +266,7 @@ class Watch:
         return None
 
     def _ask_for_calls(self, is_wanted: bool) -> None:
-        if self._is_asking is not is_wanted:
+        if self._is_asking is not is_wanted and self._is_on:
             self._is_asking = is_wanted
             sys.setprofile(self._profile if is_wanted else None)
 
@@ -255,6 +274,26 @@ class Watch:
         if event == "return":
             self._ask_for_calls(True)
         return self._leave
+
+    def _leave_user(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        if event == "return" and self._is_in_framework(frame.f_back):
+            self._ask_for_calls(False)
+        return self._leave_user
+
+    def _is_in_framework(self, frame: types.FrameType | None) -> bool:
+        return frame is not None and library_of(frame.f_code.co_filename) in _SILENT
+
+    def _line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
+        if not self._is_on:
+            return None
+        self._compare_line()
+        if event == "return":
+            if self._is_in_framework(frame.f_back):
+                self._ask_for_calls(False)
+            frame = self._user_above(frame) or frame
+        self._frame, self.place = frame, Place(frame.f_code.co_filename, frame.f_lineno)
+        self.visited.setdefault(self.place, len(self.visited))
+        return self._line
 
     def _report_environment(self, frame: types.FrameType) -> None:
         if inner := self._find_user(frame):
@@ -272,7 +311,7 @@ class Watch:
         if (user := self._user_above(frame)) is not None:
             place = Place(user.f_code.co_filename, user.f_lineno)
             name, value = (frame.f_locals.get(key) for key in ("name", "value"))
-            self.stored += [(f"hk.set_state({name!r})", place, leaf) for leaf in _tracers(value)]
+            self._store([(f"hk.set_state({name!r})", place, leaf) for leaf in _tracers(value)])
 
     def _report_jit(self, frame: types.FrameType) -> None:
         above = (f for f in _callers(frame.f_back) if f.f_code not in _AROUND_JIT)
@@ -280,58 +319,146 @@ class Watch:
             place = Place(user.f_code.co_filename, user.f_lineno)
             self.jitted.append((frame.f_locals.get("fun"), place))
 
-    def _line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
-        self._settle()
-        if event == "return":
-            if frame.f_back is not None and library_of(frame.f_back.f_code.co_filename) in _SILENT:
-                self._ask_for_calls(False)
-            frame = self._user_above(frame) or frame
-        self._frame, self.place = frame, Place(frame.f_code.co_filename, frame.f_lineno)
-        self.visited.setdefault(self.place, len(self.visited))
-        return self._line
+    def _report_reference(self, how: str, frame: types.FrameType) -> None:
+        if self._user_above(frame) is None:
+            return
+        self._find_user(frame, anywhere=True)
+        reference = frame.f_locals.get("ref_or_view", frame.f_locals.get("ref"))
+        reference = getattr(reference, "ref", reference)  # a view, as from `ref.at[0]`
+        names = [
+            ast.unparse(node.value)
+            for node in self._nodes(ast.Subscript)
+            if self._resolves(node.value, lambda value: value is reference)
+        ]
+        name = names[0] if names else self.reach.references.get(id(reference), "ref")
+        last = self.events[-1] if self.events else None
+        if last is not None and last[:3] == ("reference", f"{name}[...]", self.place):
+            self.events.pop()  # `counter[...] += 1` reads and writes
+        self._add("reference", f"{name}[...]", how)
 
-    def _settle(self, at_end: bool = False) -> None:
-        for holder in self._holders:
-            if holder.is_large and not (at_end or id(holder.value) in self.changed):
+    def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event != "c_call" or getattr(arg, "__qualname__", "") not in _QUALIFIED:
+            return
+        called = getattr(arg, "__module__", None), getattr(arg, "__qualname__", "")
+        if called == _CSV and arg.__self__ not in self.reach.opaque.values():
+            return  # a table that the function makes itself
+        if called not in CALLS or (inner := self._find_user(frame, quiet=True)) is None:
+            return
+        code = inner.f_code
+        names = self._called(
+            lambda value: value == arg if inner is self._frame else _code(value) is code,
+            name=called[1] if inner is self._frame else code.co_name,
+        )
+        kind, form = CALLS[called]
+        if any(self._is_given(call, called[1]) for call in self._nodes(ast.Call)):
+            return
+        self._add(kind, (names or [".".join(filter(None, called))])[0], form)
+        if kind == "output":
+            raise Stopped
+
+    # what has changed
+
+    def _sort_holders(self) -> None:
+        """Note of the holders that were found since which ones are to be compared, and when."""
+        new, self._count = self.reach.holders[self._count :], len(self.reach.holders)
+        for holder in new:
+            known = holder.form, holder.name
+            holder.foreign |= self.foreign.get(known, set())
+            if known not in (self._sought or {}):
                 continue
-            for change in holder.changes():
-                key = id(holder), change.key
-                before = self._last.get(key, change.before)
-                if key in self._last and same(before, change.after):
-                    continue
-                self._last[key] = change.after
-                self._changed(holder, change, before)
-        if self._how == "closely" and self._frame is not None:
+            has_name = holder.value is not None and holder.form not in ("random", "file")
+            if has_name and known not in self._everywhere and len(self._sought or {}) > _FEW:
+                self._named[id(holder.value)].append(holder)
+            else:
+                self._always.append(holder)
+
+    def _compare_line(self) -> None:
+        """Compare what the line before could have changed."""
+        if self._frame is None:
+            return
+        for holder in self._always:
+            self._compare(holder)
+        if self._named:
+            found: dict[int, Holder] = {}
+            for node in self._nodes((ast.Name, ast.Attribute, ast.Subscript)):
+                with contextlib.suppress(Exception):
+                    value = resolved(node, self._frame)
+                    found |= {id(holder): holder for holder in self._named.get(id(value), ())}
+            for holder in found.values():
+                self._compare(holder)
+        if self._has_leak:
             with contextlib.suppress(Exception):  # by code of the user, such as `__repr__`
                 self._note_inner(self._frame)
 
-    def _drop_undone(self) -> None:
-        """Forget the changes that were undone before the end."""
-        last = {(id(holder), c.key) for holder in self._holders for c in holder.changes()}
+    def _compare(self, holder: Holder) -> None:
+        for change in holder.changes():
+            key = id(holder), change.key
+            before = self._last.get(key, change.before)
+            if key not in self._last or not same(before, change.after):
+                self._last[key] = change.after
+                self._changed(holder, change, before)
+
+    def _compare_all(self) -> None:
+        """Compare everything at the end; forget the changes that were undone by then."""
+        if self._sought is not None:
+            self._compare_line()
+        changed = {}
+        for holder in self.reach.holders:
+            with contextlib.suppress(Exception):
+                if keys := {change.key for change in holder.changes()}:
+                    changed[id(holder)] = holder, keys
+        if changed and any(map(self._has_user, self._other_threads())):
+            seen = [(holder, keys, holder.read()) for holder, keys in changed.values()]
+            time.sleep(_ALONE)
+            for holder, keys, before in seen:
+                now = holder.read()
+                holder.foreign |= {k for k in keys if not same(before.get(k), now.get(k))}
+                if holder.foreign:
+                    self.foreign[holder.form, holder.name] = holder.foreign
+        for holder, keys in changed.values():
+            if own := keys - holder.foreign:
+                self.changed.setdefault((holder.form, holder.name), set()).update(own)
         self.events = [
-            event for event in self.events if event.change is None or event.change in last
+            event
+            for event in self.events
+            if event.change is None or event.change[2] in self.changed.get(event.change[:2], ())
         ]
 
+    def not_located(self) -> Sought:
+        """Return what has changed without a line that was seen to do it."""
+        found: Sought = {}
+        for (form, name), keys in self.changed.items():
+            if missing := {key for key in keys if (form, name, key) not in self.located}:
+                found[form, name] = missing
+        return found
+
+    def _other_threads(self) -> list[types.FrameType]:
+        return [f for ident, f in sys._current_frames().items() if ident != self._thread]
+
+    def _has_user(self, frame: types.FrameType) -> bool:
+        return any(map(self._is_of_user, _callers(frame)))
+
     def _changed(self, holder: Holder, change: Change, before: Any) -> None:
-        if holder.is_large:
-            self.needs_exact = True
-            self.changed.add(id(holder.value))
-        if isinstance(holder, Generator):
-            names = self._called(lambda value: getattr(value, "__self__", None) is holder.value)
-            for name in names or [holder.name]:
-                self._add("hidden input", name, "random")
-        elif isinstance(holder, OpenFile):
+        known = holder.form, holder.name, change.key
+        self.located.add(known)
+        if holder.form in ("random", "file") and holder.value is not None:
             is_text = change.key == "text"
-            own = self._called(lambda value: getattr(value, "__self__", None) is holder.value)
-            names = self._called(lambda value: value is print, guess=False) or own
-            self._add("output" if is_text else "hidden input", (names or [holder.name])[0], "file")
-        else:
-            is_leak = bool(_tracers(change.after, before)) and holder.form != "argument"
-            name = self._as_written(holder, change)
-            kind = "leak" if is_leak else "mutation"
-            known = id(holder), change.key
-            reached = holder.label(change.key)
-            self._add(kind, name, holder.form, before, change.after, known, reached)
+            names = self._called(lambda value: getattr(value, "__self__", None) is holder.value)
+            if holder.form == "file":
+                names = self._called(lambda value: value is print, guess=False) or names
+            for name in names[: 1 if holder.form == "file" else None] or [holder.name]:
+                kind = "output" if is_text else "hidden input"
+                self.events.append(Event(kind, name, self.place, holder.form, change=known))
+            return
+        is_leak = bool(_tracers(change.after, before)) and holder.form != "argument"
+        name, kind = self._as_written(holder, change), "leak" if is_leak else "mutation"
+        after = change.after[0] if holder.form in ("cache", "kept") else change.after
+        reached = holder.name_of(change.key)
+        self._add(kind, name, holder.form, before, after, known, reached)
+
+    def _store(self, stored: list[tuple[str, Place, Any]]) -> None:
+        if self._has_leak:
+            self.stored += stored
 
     def _note_inner(self, frame: types.FrameType) -> None:
         """Remember which tracers a function stores in variables and objects around it."""
@@ -351,45 +478,8 @@ class Watch:
             for part, item in parts.items():
                 key = (id(value), part) if part else (id(code), name)
                 tracers = _tracers(item, self._inner.get(key))
-                self.stored += [(name + part, self.place, tracer) for tracer in tracers]
+                self._store([(name + part, self.place, tracer) for tracer in tracers])
                 self._inner[key] = item
-
-    def _report_reference(self, how: str, frame: types.FrameType) -> None:
-        if self._user_above(frame) is None:
-            return
-        self._find_user(frame, anywhere=True)
-        reference = frame.f_locals.get("ref_or_view", frame.f_locals.get("ref"))
-        reference = getattr(reference, "ref", reference)  # a view, as from `ref.at[0]`
-        names = [
-            ast.unparse(node.value)
-            for node in self._nodes(ast.Subscript)
-            if self._resolves(node.value, lambda value: value is reference)
-        ]
-        name = names[0] if names else self._names.get(id(reference), "ref")
-        last = self.events[-1] if self.events else None
-        if last is not None and last[:3] == ("reference", f"{name}[...]", self.place):
-            self.events.pop()  # `counter[...] += 1` reads and writes
-        self._add("reference", f"{name}[...]", how)
-
-    def _profile(self, frame: types.FrameType, event: str, arg: Any) -> None:
-        if event != "c_call" or getattr(arg, "__qualname__", "") not in _QUALIFIED:
-            return
-        called = getattr(arg, "__module__", None), getattr(arg, "__qualname__", "")
-        if called == _CSV and id(arg.__self__) not in self._opaque:
-            return  # a table that the function makes itself
-        if called not in CALLS or (inner := self._find_user(frame, quiet=True)) is None:
-            return
-        code = inner.f_code
-        names = self._called(
-            lambda value: value == arg if inner is self._frame else _code(value) is code,
-            name=called[1] if inner is self._frame else code.co_name,
-        )
-        kind, form = CALLS[called]
-        if any(self._is_given(call, called[1]) for call in self._nodes(ast.Call)):
-            return
-        self._add(kind, (names or [".".join(filter(None, called))])[0], form)
-        if kind == "output":
-            raise Stopped
 
     # where the user's code stands
 
@@ -407,8 +497,11 @@ class Watch:
           anywhere: whether a framework may lie between.
 
         Returns:
-          The outermost frame that the user's code called; None if a framework asked on its own.
+          The outermost frame that the user's code called; None if a framework asked on its own, or
+          another thread.
         """
+        if threading.get_ident() != self._thread:
+            return None
         inner = frame
         for caller in _callers(frame):
             if self._is_of_user(caller):
@@ -470,16 +563,15 @@ class Watch:
 
     def _as_written(self, holder: Holder, change: Change) -> str:
         """Name a change as the present line does; else by the way from the function."""
-        label, wanted = holder.label(change.key), holder.value
+        label, wanted = holder.name_of(change.key), holder.value
         if wanted is None:
             return label
+        is_object = change.key is not None and not holder.label.endswith("[{key!r}]")
         for node in self._nodes((ast.Name, ast.Attribute, ast.Subscript)):
             is_attribute = isinstance(node, ast.Attribute) and change.key in (
                 node.attr, _mangled(node.attr, wanted)
             )  # fmt: skip
-            if isinstance(holder, Container) and self._resolves(
-                node, lambda value: value is wanted
-            ):
+            if not is_object and self._resolves(node, lambda value: value is wanted):
                 return ast.unparse(node) + label.removeprefix(holder.name)
             if is_attribute and self._resolves(node.value, lambda value: value is wanted):
                 return ast.unparse(node)
@@ -496,7 +588,7 @@ class Watch:
 
     @contextlib.contextmanager
     def _replaced_edges(self) -> Iterator[None]:
-        opened, handle = io.open, logging.Logger.callHandlers
+        opened, asked, handle = io.open, builtins.input, logging.Logger.callHandlers
         shown = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
         watch = self
 
@@ -533,12 +625,16 @@ class Watch:
                 shown(message)
 
         def ask(prompt: object = "") -> str:
-            watch._find_user(sys._getframe(1))
+            if watch._find_user(sys._getframe(1)) is None:
+                return asked(prompt)
             watch._add("hidden input", "input", "input")
             raise Stopped
 
         # where Python 3.10 keeps a copy of `io.open`
         accessor = getattr(pathlib, "_NormalAccessor", types.SimpleNamespace(open=opened))
+        open_file.stands_for = opened  # type: ignore[attr-defined]
+        ask.stands_for = asked  # type: ignore[attr-defined]
+        warn.stands_for = shown  # type: ignore[attr-defined]
         replaced: list[tuple[Any, str, Any]] = [
             (accessor, "open", staticmethod(open_file)),
             (io, "open", open_file),
@@ -556,36 +652,13 @@ class Watch:
                 setattr(place, name, value)
             yield
 
-    @contextlib.contextmanager
-    def _replaced_streams(self) -> Iterator[None]:
-        names = {id(stream): name for name, stream in self._streams.items()}
-        originals: list[tuple[Any, Any, Any]] = []
-        for holder in self._holders:
-            saved: Any = holder.saved
-            if isinstance(holder, Names) or isinstance(holder.value, (list, dict)):
-                items = saved.items() if isinstance(saved, dict) else enumerate(saved)
-                found = {
-                    key: stand_in
-                    for key, value in list(items)
-                    if (stand_in := self._stand_in(value, names)) is not value
-                }
-                for key, stand_in in found.items():
-                    originals.append((saved, key, saved[key]))
-                    saved[key] = stand_in
-                if found:
-                    holder.restore()
-        try:
-            yield
-        finally:
-            for saved, key, value in originals:
-                saved[key] = value
 
-
-class _Printed(io.TextIOBase):
+class _Printed(StandIn, io.TextIOBase):
     """Stands for stdout or stderr."""
 
     def __init__(self, watch: Watch, stream: Any) -> None:
-        self._watch, self._stream = watch, stream
+        super().__init__("", stream)
+        self._watch = watch
 
     def write(self, text: str) -> int:
         inner = self._watch._find_user(sys._getframe(1), quiet=True)
@@ -615,11 +688,12 @@ class _Printed(io.TextIOBase):
         return str(self._stream.encoding)
 
 
-class _Sink:
+class _Sink(StandIn):
     """Stands for a file of the caller that is open for writing; nothing is written."""
 
     def __init__(self, watch: Watch, name: str, stream: Any) -> None:
-        self._watch, self._name, self._stream = watch, name, stream
+        super().__init__(name, stream)
+        self._watch = watch
 
     def write(self, text: Any) -> int:
         self._watch._find_user(sys._getframe(1))
@@ -635,31 +709,42 @@ class _Sink:
         return getattr(self._stream, name)
 
 
-class _Stream:
-    """Stands for an iterator of the caller; the iterator itself is not advanced."""
+class _Stream(StandIn):
+    """Stands for an iterator of the caller; a copy of it is asked, and it stays where it is."""
 
     def __init__(self, watch: Watch, name: str, stream: Any) -> None:
-        self._watch, self._name, self._stream = watch, name, stream
+        super().__init__(name, stream)
+        self._watch = watch
         self._copy: Any = None
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # for `isinstance`
+        return type(self._stream)
 
     def __iter__(self) -> Any:
         return self
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-    def send(self, value: Any) -> Any:
-        """A generator's: what it does with the value cannot be undone."""
-        self._watch._find_user(sys._getframe(1))
-        names = self._watch._called(lambda value: value == self.send)
-        self._watch._add("hidden input", (names or [f"{self._name}.send"])[0], "iterator")
-        raise Stopped
 
     def __next__(self) -> Any:
         self._watch._find_user(sys._getframe(1))
         names = self._watch._called(lambda value: value is next, guess=False)
         name = self._watch._written_argument(self) if names else self._name
         self._watch._add("hidden input", f"next({name or self._name})", "iterator")
+        return next(self._copied())
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._stream, name)
+        if not callable(value) or name.startswith("__"):
+            return value
+
+        def call(*args: Any, **kwargs: Any) -> Any:  # such as `send` of a generator
+            self._watch._find_user(sys._getframe(1))
+            names = self._watch._called(lambda _value: False, guess=False, name=name)
+            self._watch._add("hidden input", (names or [f"{self._name}.{name}"])[0], "iterator")
+            return getattr(self._copied(), name)(*args, **kwargs)
+
+        return call
+
+    def _copied(self) -> Any:
         if self._copy is None:
             try:
                 with warnings.catch_warnings():
@@ -667,18 +752,7 @@ class _Stream:
                     self._copy = copy.deepcopy(self._stream)
             except Exception as error:  # a generator cannot be copied
                 raise Stopped from error
-        return next(self._copy)
-
-
-class _Environment(Names):
-    """The environment variables of this process."""
-
-    def __init__(self) -> None:
-        write, delete = os.environ.__setitem__, os.environ.__delitem__
-        super().__init__("os.environ", "environment", None, lambda: dict(os.environ), write, delete)
-
-    def label(self, key: Any) -> str:
-        return f"os.environ[{key!r}]"
+        return self._copy
 
 
 def _last_name(node: ast.expr) -> str:
@@ -714,40 +788,24 @@ def _tracers(value: Any, known: Any = None) -> list[Any]:
             inside = [cell.cell_contents for cell in leaf.__closure__ or () if is_filled(cell)]
         elif isinstance(leaf, np.ndarray) and leaf.dtype == object:
             inside = list(leaf.flat)
-        elif not isinstance(leaf, type) and not library_of_module(type(leaf).__module__):
+        elif not isinstance(leaf, type) and not library_of_object(leaf):
             inside = leaves_of(list(getattr(leaf, "__dict__", {}).values()))
         if id(leaf) not in before:
             found += [part for part in inside if isinstance(part, jax.core.Tracer)]
     return found
 
 
-def leaves_of(tree: Any) -> list[Any]:
-    """The leaves of a PyTree; none of what JAX cannot sort, or of what has a cycle."""
-    try:
-        return jax.tree.leaves(tree)
-    except Exception:
-        return []
-
-
 def expressions_on(place: Place) -> list[Any]:
-    """Return the nodes of the syntax tree that are on a line, outer ones first."""
-    return [
-        node for node in _parsed(place.file) if node.lineno <= place.line <= (node.end_lineno or 0)
-    ]
-
-
-_PARSED: dict[str, tuple[int, list[Any]]] = {}
-
-
-def _parsed(file: str) -> list[Any]:
-    """The expressions in a file; parsed again when its text has changed, as a notebook's may."""
-    text = "".join(linecache.getlines(file))
-    if _PARSED.get(file, (None,))[0] != hash(text):
-        nodes: list[Any] = []
-        with contextlib.suppress(SyntaxError):
-            nodes = [node for node in ast.walk(ast.parse(text)) if hasattr(node, "lineno")]
-        _PARSED[file] = hash(text), nodes
-    return _PARSED[file][1]
+    """Return the expressions that are on a line, outer ones first."""
+    tree = parsed(place.file)
+    if not hasattr(tree, "by_line"):
+        found = defaultdict(list)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.expr):
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    found[line].append(node)
+        tree.by_line = found  # type: ignore[attr-defined]
+    return tree.by_line.get(place.line, [])  # type: ignore[attr-defined]
 
 
 def _mangled(name: str, owner: Any) -> str:
@@ -780,10 +838,10 @@ def resolved(node: ast.expr, frame: types.FrameType) -> Any:
     if not isinstance(node, ast.Attribute):
         raise NameError(ast.dump(node))
     owner = resolved(node.value, frame)
-    if isinstance(owner, types.ModuleType) or library_of_module(type(owner).__module__):
+    if isinstance(owner, types.ModuleType) or library_of_object(owner):
         return getattr(owner, node.attr)
     value = inspect.getattr_static(owner, _mangled(node.attr, owner))
-    if isinstance(value, property) or not library_of_module(type(value).__module__):
+    if isinstance(value, property) or not library_of_object(value):
         return value  # a descriptor of the user is not asked
     is_stored = isinstance(value, (types.MemberDescriptorType, types.GetSetDescriptorType))
     if is_stored or type(value).__name__ == "_tuplegetter":

@@ -138,6 +138,15 @@ def cold(options: Options) -> Iterator[Result]:
     yield result("cold", "", names[0], entries)
 
 
+def explain(options: Options) -> Iterator[Result]:
+    """To explain a function, and to trace it once, in one process."""
+    from benchmarks.explained import explain_runs  # imports JAX
+
+    for name, runs in explain_runs():
+        seconds = interleave(runs, options.rounds, lambda name=name: options.done(name))
+        yield result("explain", name, "trace", {who: entry(seconds[who], 1) for who in runs})
+
+
 GROUPS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "steps": steps,
     "ways": ways,
@@ -147,6 +156,7 @@ GROUPS: dict[str, Callable[[Options], Iterator[Result]]] = {
     "batch_norm": batch_norm,
     "import": imports,
     "cold": cold,
+    "explain": explain,
 }
 
 

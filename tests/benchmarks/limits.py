@@ -41,6 +41,8 @@ LIMITS = [
     Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore",), at_most=1.45),
     Limit("import", "haiku_state.update", "jax, haiku", ("",), at_most=1.10),
     Limit("cold", "haiku_state", "by_hand", ("",), at_most=1.15),
+    Limit("explain", "explain", "trace", ("resnet18",), at_most=2.0),
+    Limit("explain", "explain", "trace", ("sgd", "sgd_in_place"), at_most=6.0),
 ]
 
 

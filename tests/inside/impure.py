@@ -12,6 +12,7 @@ import atexit
 import bisect
 import collections
 import contextlib
+import contextvars
 import copy
 import csv
 import dataclasses
@@ -34,11 +35,13 @@ import secrets
 import shutil
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import types
 import uuid
 import warnings
+import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from datetime import datetime as clock
 from pathlib import Path
@@ -3168,3 +3171,164 @@ def leak_from_grad_computed_with():
 
 
 MAY_RAISE.add("leak_from_grad_computed_with")
+
+
+# ---- State inside C and framework objects, and of libraries
+
+
+@functools.lru_cache
+def cached_table(n):
+    return jnp.arange(n)
+
+
+@impure(x)
+def helper_with_a_cache(x):
+    return x * cached_table(3)  # finds: leak cached_table
+
+
+@made(x)
+def helper_with_a_cache_without_a_bound():
+    @functools.cache
+    def table(n):
+        return jnp.arange(n)
+
+    def call(x):
+        y = table(3)  # finds: leak table
+        return x * y
+
+    return call
+
+
+keys = hk.PRNGSequence(jax.random.key(0))
+
+
+@impure(x)
+def take_of_a_sequence_of_keys(x):
+    (drawn,) = keys.take(1)  # finds: hidden input keys.take
+    return x + jax.random.normal(drawn)
+
+
+depth = contextvars.ContextVar("depth", default=0)
+
+
+@impure(x)
+def context_variable(x):
+    depth.set(depth.get() + 1)  # finds: mutation depth
+    return x * depth.get()
+
+
+latest = contextvars.ContextVar("latest", default=None)
+
+
+@impure(x)
+def context_variable_with_a_tracer(x):
+    latest.set(x * 2)  # finds: leak latest
+    return x
+
+
+@impure(x)
+def function_of_jax_replaced(x):
+    jnp.sin = jnp.cos  # finds: mutation jnp.sin
+    return jnp.sin(x)
+
+
+@impure(x)
+def setting_of_jax(x):
+    update, name = jax.config.update, "jax_default_matmul_precision"
+    update(name, "float32")  # finds: mutation jax.config.jax_default_matmul_precision
+    return x
+
+
+@impure(x)
+def search_path(x):
+    sys.path.append("nowhere")  # finds: mutation sys.path[...]
+    return x
+
+
+worker = threading.local()
+
+
+@impure(x)
+def variable_of_a_thread(x):
+    worker.calls = getattr(worker, "calls", 0) + 1  # finds: mutation worker.calls
+    return x
+
+
+class Sized:
+    pass
+
+
+sized, widths = Sized(), weakref.WeakKeyDictionary()
+
+
+@impure(x)
+def weak_key(x):
+    widths[sized] = x.size  # finds: mutation widths[sized]
+    return x
+
+
+@jax.jit
+def tick(x):
+    tick.calls = getattr(tick, "calls", 0) + 1  # finds: mutation tick.calls
+    return x
+
+
+@made(x)
+def attribute_of_a_jitted_function():
+    return tick
+
+
+pmapped_calls = 0
+
+
+def counts_its_calls(x):
+    global pmapped_calls
+    pmapped_calls += 1  # finds: mutation pmapped_calls
+    return x * pmapped_calls
+
+
+@made(x[None])
+def below_pmap():
+    return jax.pmap(counts_its_calls)
+
+
+wrapped_calls = 0
+
+
+@made(x)
+def below_functools_wraps():
+    def counted(x):
+        global wrapped_calls
+        wrapped_calls += 1  # finds: mutation wrapped_calls
+        return x * wrapped_calls
+
+    @functools.wraps(counted)
+    def wrapper(*args):
+        return counted(*args)
+
+    return wrapper
+
+
+helped = 0
+
+
+def second_helper(x):
+    global helped
+    helped += 1  # finds: mutation helped
+    return x * helped
+
+
+def first_helper(x):
+    return second_helper(x)
+
+
+@impure(x)
+def global_of_the_helper_of_a_helper(x):
+    return first_helper(x)
+
+
+@impure(x)
+def branch_on_the_environment(x):
+    if os.environ["HOME"] == "1":  # finds: hidden input os.environ['HOME']
+        return -x
+    return x

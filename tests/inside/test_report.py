@@ -1,5 +1,6 @@
 """A report as text, as HTML and as JSON, in both languages."""
 
+import dataclasses
 import html.parser
 import json
 import linecache
@@ -12,6 +13,7 @@ from chinese import ZH
 
 from haiku_state.inside import report as module
 from haiku_state.inside.report import EFFECTS, KINDS, Finding, Report
+from haiku_state.inside.rewrite import rewrite
 
 SOURCE = "def tick(x):\n    counter.n += 1\n    return x * counter.n * scale\n"
 FORMS = {
@@ -19,7 +21,7 @@ FORMS = {
     "hidden input": ["random", "clock", "environment", "file", "iterator", "input", "system"],
     "output": ["print", "log", "file"],
     "frozen value": ["number", "big array"],
-    "leak": ["attribute", "tracer"],
+    "leak": ["attribute", "tracer", "cache"],
     "retrace": ["shape", "dtype", "weak type", "static value", "new function", "structure"],
     "reference": ["read", "write", ""],
 }
@@ -40,6 +42,7 @@ def file(tmp_path):
 @pytest.fixture
 def report(file):
     finding = Finding("mutation", "counter.n", file, 2, "attribute", "0", "1")
+    finding = dataclasses.replace(finding, rewrite=rewrite(finding))
     note = Finding("frozen value", "scale", file, 3, "number", "2.0", "2.0")
     return Report("tick", (finding,), (note,), ("the inside of numpy.dot",))
 
@@ -96,10 +99,10 @@ def test_a_pure_function_is_no_more_than_what_was_seen():
 
 def test_an_error_is_told(file):
     report = Report("f", error=TypeError("cannot add\nmore lines"))
-    assert "TypeError: cannot add\n" in str(report)
+    assert "error: TypeError\n  cannot add\n" in str(report)
     assert "more lines" not in str(report)
     assert json.loads(report.to_json())["error"] == "TypeError: cannot add"
-    assert "TypeError: cannot add" in report._repr_html_()
+    assert "<code>cannot add</code>" in report._repr_html_()
     assert Report("f", error=KeyError()).text().count("KeyError") == 1
 
 

@@ -1,6 +1,7 @@
 """What explain leaves behind, and what it takes."""
 
 import collections
+import ctypes
 import functools
 import random
 import sys
@@ -12,13 +13,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import haiku_state as hs
 from haiku_state.inside import explain, explain_retrace
-from haiku_state.inside.reach import Container
+from haiku_state.inside.reach import Holder
 
 x = jnp.arange(3.0)
 log: list = []
 table = [{"text": "a", "label": row} for row in range(20_000)]
 big = np.ones((5_000, 1_000), np.float32)
+
+
+STATIC = pytest.mark.skipif(
+    jax.__version_info__ < (0, 6), reason="JAX 0.5 and older do not tell what is static"
+)
 
 
 def names(report):
@@ -145,7 +152,7 @@ def test_large_things_are_found_and_restored():
 
 
 def test_large_things_are_compared_as_often_for_many_reads_as_for_one(monkeypatch):
-    compared, changes = [], Container.changes
+    compared, changes = [], Holder.changes
 
     def counted(holder):
         compared.append(holder)
@@ -161,8 +168,109 @@ def test_large_things_are_compared_as_often_for_many_reads_as_for_one(monkeypatc
         assert explain(call, x).pure
         return sum(holder.value is table or holder.value is big for holder in compared)
 
-    monkeypatch.setattr(Container, "changes", counted)
+    monkeypatch.setattr(Holder, "changes", counted)
     assert comparisons(20) == comparisons(1) > 0
+
+
+def test_a_tree_costs_as_many_comparisons_as_it_has_parts(monkeypatch):
+    compared, changes = [0], Holder.changes
+
+    def counted(holder):
+        compared[0] += 1
+        return changes(holder)
+
+    def comparisons(count):
+        tree = [{"n": index} for index in range(count)]
+
+        def call(value):
+            for part in tree:
+                part["n"] += 1
+            return value
+
+        compared[0] = 0
+        assert names(explain(call, x)) == ["part['n']"]
+        return compared[0]
+
+    monkeypatch.setattr(Holder, "changes", counted)
+    assert comparisons(400) < 1.2 * 4 * comparisons(100)
+
+
+def test_what_another_thread_changes_is_its_own():
+    shared, stop = {"theirs": 0, "ours": 0}, threading.Event()
+
+    def work():
+        while not stop.wait(0.001):
+            shared["theirs"] += 1
+
+    def call(value):
+        for _ in range(20):
+            value = jnp.sin(value)
+        shared["ours"] += 1
+        return value
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        before = shared["theirs"]
+        report = explain(call, x)
+        assert names(report) == ["shared['ours']"]
+        assert any("another thread" in text and "theirs" in text for text in report.unseen)
+        assert shared["ours"] == 0
+        assert shared["theirs"] > before
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_context_that_looks_for_leaks_is_no_leak():
+    def call(value):
+        return helper(value) * 2
+
+    with jax.checking_leaks():
+        assert names(explain(call, x)) == ["log[...]"]
+        assert explain(lambda value: jnp.sin(value), x).pure
+
+
+def test_a_tracer_that_cannot_be_taken_back_is_told():
+    cell = ctypes.py_object()
+
+    def call(value):
+        cell.value = value * 2
+        return value
+
+    report = explain(call, x)
+    assert [(finding.kind, finding.name) for finding in report.findings] == [("leak", "cell")]
+    assert any("`cell`" in text for text in report.unseen)
+
+
+def test_an_error_is_told_with_its_line_and_is_no_purity():
+    def call(value):
+        value = value + 1
+        return value @ jnp.ones((4, 4))
+
+    text = str(explain(call, x))
+    assert text.startswith("`call` ended with an error. Before it, no impurity was found.")
+    assert f"test_robust.py:{call.__code__.co_firstlineno + 2}\n" in text
+    assert "return value @ jnp.ones((4, 4))" in text
+
+
+@STATIC
+def test_a_static_argument_that_cannot_be_hashed():
+    function = jax.jit(lambda value, n: value, static_argnames="n")
+    with pytest.raises(ValueError, match="hash"):
+        function(x, n=[1])
+    for report in (explain(function, x, n=[1]), explain_retrace(function, [x, [1]], [x, [2]])):
+        assert isinstance(report.error, hs.errors.ArgumentError)
+        assert str(report).startswith("`<lambda>` cannot be called like this.")
+        assert "must be a value that can be hashed" in str(report)
+
+
+def test_a_retrace_is_not_called_impure():
+    report = explain_retrace(lambda value: value, [x], [jnp.ones(4)])
+    assert str(report).startswith("The second call of `<lambda>` is traced again: 1 difference\n")
+    assert report.pure
+    report = explain_retrace(lambda value: value, [x], [x])
+    assert str(report) == "The second call of `<lambda>` uses the program of the first."
 
 
 def test_a_warning_is_not_shown_and_not_used_up():
@@ -212,11 +320,6 @@ def test_an_interruption_passes_and_all_is_restored(error):
         explain(call, x)
     assert (sys.stdout, sys.gettrace(), sys.getprofile()) == before
     assert log == []
-
-
-STATIC = pytest.mark.skipif(
-    jax.__version_info__ < (0, 6), reason="JAX 0.5 and older do not tell what is static"
-)
 
 
 @STATIC

@@ -460,10 +460,7 @@ def test_what_the_package_draws_belongs_to_the_page(open_page, language, shown):
     # not `inner_text`: a section far from the screen is not laid out, and its inner text is empty
     assert shown in page.locator(".hs-report:visible").text_content()
     assert page.locator(".hs-flow svg:visible").count() >= 3
-    history = page.locator(".hs-history:visible")
-    before = history.text_content()
-    history.locator("input[type=range]").press("ArrowLeft")
-    assert history.text_content() != before
+    assert page.locator(".hs-history svg:visible").count() >= 5
 
 
 def test_a_figure_has_the_page_behind_it_and_pixels_keep_a_white_plate(open_page):

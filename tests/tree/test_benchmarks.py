@@ -9,7 +9,7 @@ import json
 import jax
 import numpy as np
 import pytest
-from benchmarks import cold, driver, groups, limits, problem, processes, ratios
+from benchmarks import cold, driver, explained, groups, limits, problem, processes, ratios
 from benchmarks.contenders import CONTENDERS, set_up
 from benchmarks.limits import Limit
 from benchmarks.problem import NotInstalledError, Size
@@ -133,10 +133,12 @@ def test_a_limit_has_the_room_of_a_quartile_and_says_by_how_much_it_fails(
 def test_the_limits_are_about_what_is_measured():
     for limit in limits.LIMITS:
         others = {"import": groups.IMPORTS, "cold": groups.COLD, "checkpoints": groups.CHECKPOINTS}
+        others["explain"] = ["trace", "explain"]
         names = others.get(limit.group, CONTENDERS)
         assert limit.group in groups.GROUPS
         assert {limit.contender, limit.against} <= set(names)
-        assert set(limit.sizes) <= {*problem.SIZES, "", "save", "restore"}
+        made = {make.__name__ for make in explained.FUNCTIONS}
+        assert set(limit.sizes) <= {*problem.SIZES, "", "save", "restore", *made}
 
 
 @pytest.mark.slow

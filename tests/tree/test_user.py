@@ -13,6 +13,7 @@ OTHERS = {
     "defects.py": "runs the tests themselves, in a copy of the tree",
     "benchmarks": "each contender gets the devices and threads that are compared",
     "distributions": "runs without JAX, and makes environments of its own",
+    "inside/test_seeds.py": "runs the tests themselves, each time with another seed of hashes",
     "lessons": "gives each lesson the settings of the site's kernels",
     "matrix": "asks the environment of tox itself",
     "site": "runs Lighthouse",

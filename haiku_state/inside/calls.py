@@ -1,0 +1,208 @@
+"""A function and what it is called with: which leaves are traced, and how jit tells calls apart."""
+
+import contextvars
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.api_util
+import numpy as np
+
+from haiku_state import compat
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import describe
+from haiku_state.inside.reach import Reach
+from haiku_state.inside.watch import Place, Watch
+
+
+class Call:
+    """A function, and what it is called with."""
+
+    def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.leaves, self._tree = jax.tree.flatten((args, kwargs))
+        self._static = _static_leaves(function, args, kwargs)
+        self.start = start_of(function)
+
+    def static_error(self) -> Exception | None:
+        """Return the error of an argument that is static and cannot be hashed."""
+        static = static_names(self.function)
+        for name, value in bound_arguments(self.function, self.args, self.kwargs).items():
+            try:
+                hash(value if name in static else None)
+            except TypeError:
+                return arguments.static_argument(name, value)
+        return None
+
+    def trace(self, body: Callable[..., Any], is_static: bool, *more: Any) -> Any:
+        """Return the jaxpr of a function of a list of all leaves of the arguments, and of more."""
+        traced = self._traced(is_static)
+
+        def run(*values: Any) -> Any:
+            filled = list(self.leaves)
+            for index, value in zip(traced, values, strict=False):
+                filled[index] = value
+            return body(filled, *values[len(traced) :])
+
+        return jax.make_jaxpr(run)(*(self.leaves[index] for index in traced), *more)
+
+    def traced(self, is_static: bool) -> list[Any]:
+        """Return the leaves that are traced."""
+        return [self.leaves[index] for index in self._traced(is_static)]
+
+    def _traced(self, is_static: bool) -> list[int]:
+        return [
+            index
+            for index, leaf in enumerate(self.leaves)
+            if index not in self._static and is_traced(leaf, is_static)
+        ]
+
+    def arguments(self, leaves: Sequence[Any]) -> Any:
+        """Return the arguments with these leaves: those by position, and those by name."""
+        return jax.tree.unflatten(self._tree, leaves)
+
+    def walk(self, reach: Reach) -> None:
+        """Find what the function reaches."""
+        reach.walk(_own_name(self.function), self.function)
+
+    def run(self, watch: Watch, leaves: Sequence[Any], step: Callable[..., Any]) -> Any:
+        """Do something with a function of nothing that calls the function, while it is watched."""
+        given, named = self.arguments(leaves)
+        reach, names = watch.reach, {}
+        self.walk(reach)
+        for name, value in bound_arguments(self.function, given, named).items():
+            reach.walk(name, value, "argument")
+            names[id(value)] = name
+        put = [reach.stood_in(names.get(id(leaf), "stream"), leaf) for leaf in leaves]
+        if any(map(operator.is_not, put, leaves)):
+            given, named = self.arguments(put)
+        function = callable_of(self.function, reach)
+        context = contextvars.copy_context()  # a variable of it is restored with it
+        return context.run(watch.run, lambda: step(lambda: function(*given, **named)))
+
+
+def start_of(function: Any) -> Place:
+    """Where the user's function begins."""
+    inner = inspect.unwrap(getattr(function, "func", function))
+    inner = getattr(inner, "__func__", inner)
+    if not hasattr(inner, "__code__"):  # an object
+        inner = inspect.getattr_static(type(inner), "__call__", None)
+    code = getattr(inspect.unwrap(inner) if inner else None, "__code__", None)
+    return Place(code.co_filename, code.co_firstlineno) if code else Place("", 0)
+
+
+def _own_name(function: Any) -> str:
+    """What code of the user calls what is explained: its name, or ``self`` of a callable object."""
+    call: Any = inspect.getattr_static(type(function), "__call__", None)
+    is_object = isinstance(call, types.FunctionType) and call.__code__.co_varnames
+    return str(
+        getattr(function, "__name__", call.__code__.co_varnames[0] if is_object else "function")
+    )
+
+
+def _static_leaves(function: Any, args: Any, kwargs: Any) -> set[int]:
+    """The numbers of the leaves that `jax.jit` was told are static."""
+    names = static_names(function)
+    passed = {index for index, name in enumerate(_parameters(function)) if name in names}
+    paths, _tree = jax.tree_util.tree_flatten_with_path((args, kwargs))
+    return {
+        index
+        for index, (path, _leaf) in enumerate(paths)
+        if (path[1].key in names if path[0].idx else path[1].idx in passed)
+    }
+
+
+def static_names(function: Any) -> set[str]:
+    """The parameters that `jax.jit` was told are static; JAX 0.5 and older do not tell."""
+    names = _parameters(getattr(function, "__func__", function))  # with the `self` of a method
+    named = dict(enumerate(names)) | dict(enumerate(names, -len(names)))
+    return {named.get(static, static) for static in compat.static_arguments(function)}
+
+
+def _parameters(function: Any) -> list[str]:
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def is_traced(leaf: Any, is_static: bool = False) -> bool:
+    if isinstance(leaf, (int, float, complex)):
+        return not isinstance(leaf, bool) and not is_static
+    return isinstance(leaf, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))
+
+
+def outputs_of(result: Any) -> list[Any]:
+    """The numbers and arrays that a function has returned."""
+    if isinstance(result, (types.GeneratorType, types.CoroutineType)):
+        result.close()  # a call does not run its body
+    kinds = (jax.Array, np.ndarray, np.generic, int, float, complex)
+    return [leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, kinds)]
+
+
+def callable_of(function: Any, reach: Reach) -> Any:
+    """The function below ``jax.jit``, whose cache would hide what it does, or in a partial."""
+    if isinstance(function, types.MethodType):
+        return types.MethodType(callable_of(function.__func__, reach), function.__self__)
+    if compat.is_jitted(function):
+        return getattr(function, "__wrapped__")  # noqa: B009
+    if not isinstance(function, functools.partial):
+        return function
+    args = [reach.stood_in(f"args[{index}]", value) for index, value in enumerate(function.args)]
+    kwargs = {key: reach.stood_in(key, value) for key, value in function.keywords.items()}
+    return functools.partial(callable_of(function.func, reach), *args, **kwargs)
+
+
+def bound_arguments(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """The arguments by the names of the parameters; those of ``*args`` are numbered."""
+    try:
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        return {**{f"args[{index}]": value for index, value in enumerate(args)}, **kwargs}
+    return dict(bound)
+
+
+def _abstract(value: Any) -> Any:
+    """What a program is compiled for: shape, dtype and weak type."""
+    return jax.api_util.shaped_abstractify(value)
+
+
+def signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
+    """What the cache of `jax.jit` compares, by the names of the leaves."""
+    found: dict[str, Any] = {}
+    static = static_names(function)
+    for name, value in bound_arguments(function, args, {}).items():
+        if name in static:
+            found[name] = (None, value)
+            continue
+        leaves, tree = jax.tree_util.tree_flatten_with_path(value)
+        found[name] = tree
+        for path, leaf in leaves:
+            has_type = isinstance(leaf, bool) or is_traced(leaf)
+            label = name + jax.tree_util.keystr(path)
+            found[label] = (tree, _abstract(leaf) if has_type else leaf)
+    return found
+
+
+def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
+    if one is None or other is None:
+        return  # told by the structure of the argument
+    if isinstance(one, tuple) and isinstance(other, tuple):
+        (_tree, before), (_tree, after) = one, other
+        if not hasattr(before, "shape") or not hasattr(after, "shape"):
+            if before != after:
+                yield "static value", repr(before), repr(after)
+            return
+        for form in ("shape", "dtype", "weak_type"):
+            if getattr(before, form) != getattr(after, form):
+                yield form.replace("_", " "), describe(before), describe(after)
+                return
+    elif type(one) is not type(other) or one != other:
+        yield (
+            "structure",
+            *(value[0] if isinstance(value, tuple) else value for value in (one, other)),
+        )

@@ -1,0 +1,92 @@
+"""What `explain` costs beside one trace of the same function: CPU time, everything traced anew."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import haiku_state as hs
+
+MODULES = 200
+
+
+def resnet18() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """One step of Adam on a ResNet18."""
+    model = hk.transform_with_state(lambda images: hk.nets.ResNet18(10)(images, is_training=True))
+    optimizer = optax.adam(1e-3)
+
+    def train_step(params, state, opt_state, images, labels):
+        def loss_fn(params):
+            logits, new_state = model.apply(params, state, None, images)
+            losses = optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+            return losses.mean(), new_state
+
+        grads, new_state = jax.grad(loss_fn, has_aux=True)(params)
+        updates, new_opt_state = optimizer.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), new_state, new_opt_state
+
+    images, labels = jnp.zeros((2, 32, 32, 3)), jnp.zeros(2, jnp.int32)
+    params, state = jax.eval_shape(model.init, jax.random.key(0), images)
+    return train_step, (params, state, jax.eval_shape(optimizer.init, params), images, labels)
+
+
+def sgd() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """One step of SGD with momentum, by hand, on the trees of 200 modules."""
+
+    def update(params, grads, moments):
+        new_params, new_moments = {}, {}
+        for name, module in params.items():
+            new_params[name], new_moments[name] = {}, {}
+            for key, value in module.items():
+                new_moments[name][key] = 0.9 * moments[name][key] + grads[name][key]
+                new_params[name][key] = value - 0.1 * new_moments[name][key]
+        return new_params, new_moments
+
+    return update, trees()
+
+
+def sgd_in_place() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The same, which changes the trees that it is given."""
+
+    def update(params, grads, moments):
+        for name, module in params.items():
+            for key, value in module.items():
+                moments[name][key] = 0.9 * moments[name][key] + grads[name][key]
+                module[key] = value - 0.1 * moments[name][key]
+        return params
+
+    return update, trees()
+
+
+def trees() -> tuple[Any, ...]:
+    """Give three trees of 200 modules with three leaves each."""
+    leaves = {"w": np.ones((2, 2), np.float32), "b": np.ones(2, np.float32), "s": np.float32(1)}
+    return tuple({f"module_{i}": dict(leaves) for i in range(MODULES)} for _tree in range(3))
+
+
+FUNCTIONS = (resnet18, sgd, sgd_in_place)
+
+
+def explain_runs() -> Iterator[tuple[str, dict[str, Callable[[], float]]]]:
+    """Yield each function with what is timed of it; a new function object each time."""
+    for make in FUNCTIONS:
+        jax.make_jaxpr(make()[0])(*make()[1])  # what is traced once in a process
+
+        def trace(make=make) -> float:
+            function, args = make()
+            start = time.process_time()
+            jax.make_jaxpr(function)(*args)
+            return time.process_time() - start
+
+        def explain(make=make) -> float:
+            function, args = make()
+            start = time.process_time()
+            hs.explain(function, *args)
+            return time.process_time() - start
+
+        yield make.__name__, {"trace": trace, "explain": explain}
