@@ -76,9 +76,8 @@ def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
 
     stack = contextlib.ExitStack()
     stack.enter_context(config.check_tracer_leaks(False))
-    if again:
-        offset = config.random_seed_offset.value + next(_offsets)
-        stack.enter_context(config.random_seed_offset(offset))
+    offset = config.random_seed_offset.value + next(_offsets) * again
+    stack.enter_context(config.random_seed_offset(offset))
     return stack
 
 

@@ -56,7 +56,7 @@ COMPUTING = {
 """Modules of Python's library that neither ask for anything nor keep anything unseen."""
 
 _OURS = {"jax_random_seed_offset", "jax_check_tracer_leaks"}
-"""Settings of JAX that are other ones while a function is explained."""
+"""Settings of JAX that are changed while a function is explained."""
 
 _WATCHED_NAMES = {"__import__", "compile", "eval", "exec", "globals", "jit", "vars"}
 _REMEMBERS = re.compile("jit|map|scan|loop|cond|switch|checkpoint|remat|custom|shape")
@@ -496,7 +496,9 @@ class Reach:
                 self.is_closed &= isinstance(value.__self__, CONTAINERS)
                 self.walk(f"{name}.__self__", value.__self__)
         elif isinstance(value, types.ModuleType):
-            pass  # where code names it
+            if not library_of_module(value.__name__):
+                self._globals.setdefault(id(vars(value)), set())
+                self._walk_globals(name, vars(value), {k for k in vars(value) if k[:2] != "__"})
         elif isinstance(value, type):
             self._walk_class(value)
         elif isinstance(value, functools._lru_cache_wrapper):
@@ -556,7 +558,8 @@ class Reach:
             else:
                 holder.put({None: [stand_ins.get(n, item) for n, item in enumerate(places)]})
         for name, item in children if is_new else ():
-            self.walk(name, item, form)
+            if holder.form != "global" or not isinstance(item, types.ModuleType):
+                self.walk(name, item, form)  # a module only where code names it
 
     def _walk_container(self, name: str, value: Any, form: str) -> None:
         kind = "container"

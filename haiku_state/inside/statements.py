@@ -131,7 +131,7 @@ def replaced_each(file: str, at: tuple[int, int], new: dict[str, str]) -> str:
     return header(changed)
 
 
-class Mended(ast.NodeTransformer):
+class Rewritten(ast.NodeTransformer):
     """Puts code into the place of a statement, and what it needs into the function around it.
 
     Args:
@@ -154,7 +154,7 @@ class Mended(ast.NodeTransformer):
         self._around: Any = None
 
     def of(self, file: str) -> ast.Module:
-        """Return the part of a file that holds the statement, mended."""
+        """Return the part of a file that holds the statement, changed."""
         top = next(
             one for one in parsed(file).body if one.lineno <= self.at[0] <= (one.end_lineno or 0)
         )

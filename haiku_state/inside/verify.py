@@ -23,7 +23,7 @@ from haiku_state import compat
 from haiku_state.inside.calls import Call, is_traced, outputs_of
 from haiku_state.inside.reach import MISSING, nested_codes
 from haiku_state.inside.rewrite import Rewrite, in_words
-from haiku_state.inside.statements import Mended, replaced_each
+from haiku_state.inside.statements import Rewritten, replaced_each
 from haiku_state.inside.watch import Stopped, Watch
 
 _BOX = "__haiku_state__"
@@ -146,7 +146,7 @@ class _Trial:
         if self.threads:
             given = jax.tree.map(jnp.asarray, self.first)
             tree: Any
-            for _again in range(2):  # a number may begin with another type than it has later
+            for _again in range(2):  # a number may begin with a different type than it has later
                 program, _watch = self._program(self._changed(), step, given)
                 result = program.out_avals[len(outputs) :]
                 leaves, tree = jax.tree.flatten(given)
@@ -245,7 +245,7 @@ class _Trial:
         code = replaced_each(
             self.file, self.new.at, {old: f"{_BOX}.record({old})" for old in asked}
         )
-        return self._compiled(Mended(self.new.at, code))
+        return self._compiled(Rewritten(self.new.at, code))
 
     def _changed(self) -> types.CodeType:
         new, at = self.new, self.new.at
@@ -255,7 +255,7 @@ class _Trial:
             if state == old:
                 state = f"{old}__"
                 code = ast.unparse(_renamed(ast.parse(code), old, state))
-            return self._compiled(Mended(at, code, old, state))
+            return self._compiled(Rewritten(at, code, old, state))
         code, name = new.explicit, new.new
         if name == new.old:  # a variable of another scope
             name = f"{name}__"
@@ -263,19 +263,19 @@ class _Trial:
         match new.how:
             case "argument":
                 taken = [f"{one} = {_BOX}.values.pop(0)" for one in name.split(", ")]
-                return self._compiled(Mended(at, code, before="\n".join(taken)))
+                return self._compiled(Rewritten(at, code, before="\n".join(taken)))
             case "key":
-                return self._compiled(Mended(at, code, before=f"key = {_BOX}.state"))
+                return self._compiled(Rewritten(at, code, before=f"key = {_BOX}.state"))
             case "here":
-                return self._compiled(Mended(at, code))
+                return self._compiled(Rewritten(at, code))
         old = new.old
         first = f"{name} = {_BOX}.state" if self.threads else f"{name} = None"
-        return self._compiled(Mended(at, code, old, name, first, f"{_BOX}.give({{}}, {name})"))
+        return self._compiled(Rewritten(at, code, old, name, first, f"{_BOX}.give({{}}, {name})"))
 
-    def _compiled(self, mended: Mended) -> types.CodeType:
+    def _compiled(self, changed: Rewritten) -> types.CodeType:
         own = self.function.__code__
-        mended.kept = own.co_firstlineno, own.co_freevars
-        compiled = compile(mended.of(self.file), self.file, "exec", dont_inherit=True)
+        changed.kept = own.co_firstlineno, own.co_freevars
+        compiled = compile(changed.of(self.file), self.file, "exec", dont_inherit=True)
         place = own.co_name, own.co_firstlineno
         (code,) = [c for c in nested_codes(compiled) if (c.co_name, c.co_firstlineno) == place]
         return code

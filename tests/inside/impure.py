@@ -3278,6 +3278,21 @@ def attribute_of_a_jitted_function():
     return tick
 
 
+toolbox = types.ModuleType("toolbox")
+toolbox.calls = 0
+
+
+@made(x)
+def module_in_a_closure():
+    tools = toolbox
+
+    def call(x):
+        tools.calls += 1  # finds: mutation tools.calls
+        return x
+
+    return call
+
+
 pmapped_calls = 0
 
 
