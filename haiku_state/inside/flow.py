@@ -360,7 +360,8 @@ class _Resolver:
             computed = [m for m in marks if self.dataflow.behind(into.get(m, 0), self.outputs)]
             return min(computed or marks)
 
-        runs = sorted(self.seen.recorder.runs.items(), key=first)
+        finished = [item for item in self.seen.recorder.runs.items() if item[1].marks]
+        runs = sorted(finished, key=first)
         return tuple(
             FlowModule(
                 self.paths.get(path, path),
