@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "haiku_state"
 CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
-EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench", "explain", "exercises", "lab"}
+EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench", "exercises", "lab"}
 OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
 IN_SDIST = {
     "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
@@ -117,9 +117,12 @@ def test_the_examples_run_in_another_folder(readme, language, empty_environment,
 def test_the_widgets_have_their_style_and_their_script(empty_environment, tmp_path):
     program = "import haiku_state as hs; h = hs.History(); h.record({'a': 1.0}); h.save('h.html')"
     program += "; print(hs.record_trace(abs, (-1.0,))._repr_html_())"
+    program += "; print(hs.explain(abs, -1.0)._repr_html_(), hs.record_flow(hs.Counter).svg())"
     ran = run(empty_environment, "-c", program, folder=tmp_path)
-    assert "<script" in (tmp_path / "h.html").read_text(encoding="utf-8"), ran.stderr
+    assert ".hs-history path" in (tmp_path / "h.html").read_text(encoding="utf-8"), ran.stderr
     assert "<script" in ran.stdout
+    assert ".hs-report p{" in ran.stdout
+    assert "</svg>" in ran.stdout
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
