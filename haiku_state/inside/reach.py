@@ -534,7 +534,11 @@ class Reach:
     def again(self, stand_in: Callable[[str, Any], StandIn]) -> "Reach":
         """Return what was found, for another call of the same function."""
         other = copy.copy(self)
-        other._stand_in, other._seen, other._replaced = stand_in, dict(self._seen), []
+        for name, found in vars(self).items():  # which the other call adds to
+            if isinstance(found, (dict, list)):
+                setattr(other, name, copy.copy(found))
+        other._globals = {key: set(names) for key, names in self._globals.items()}
+        other._stand_in, other._replaced = stand_in, []
         other.holders = [holder for holder in self.holders if holder.form != "argument"]
         for holder in self._replaced:
             other._add(holder, is_new=False)

@@ -6,6 +6,7 @@ import functools
 import random
 import sys
 import threading
+import types
 import warnings
 
 import jax
@@ -271,6 +272,21 @@ def test_a_retrace_is_not_called_impure():
     assert report.pure
     report = explain_retrace(lambda value: value, [x], [x])
     assert str(report) == "The second call of `<lambda>` uses the program of the first."
+
+
+def test_what_only_its_frame_shows_is_found_and_restored(monkeypatch):
+    hidden = types.ModuleType("hidden")
+    monkeypatch.setitem(sys.modules, "hidden", hidden)
+    text = "n = 0\ndef bump(value):\n    global n\n    n += 1\n    return value * n"
+    exec(compile(text, "hidden.py", "exec"), vars(hidden))
+
+    def call(value):
+        name = "hidden"
+        return sys.modules[name].bump(value)
+
+    report = explain(call, x)
+    assert [(one.kind, one.name, one.line) for one in report.findings] == [("mutation", "n", 4)]
+    assert hidden.n == 0
 
 
 def test_a_warning_is_not_shown_and_not_used_up():
