@@ -1017,12 +1017,15 @@ def traced_call(call: Any) -> ArgumentError:
 
 def static_argument(name: str, value: Any) -> ArgumentError:
     """A static argument that jit cannot look a program up by."""
+    kinds: dict[type, str] = {list: "tuple", set: "frozenset", bytearray: "bytes"}
+    kind = kinds.get(type(value))
+    right = f"function({name}={kind}({name}))" if kind else "jax.jit(function)  # not static"
     return ArgumentError(
         argument=name,
         value=reprlib.repr(value),
         expected=_("a value that can be hashed, because it is static"),
         wrong=f"function({name}={reprlib.repr(value)})",
-        right=f"function({name}=tuple(values))",
+        right=right,
         why=_("jit keeps one compiled program for each value of a static argument, by its hash"),
         more="api/explain",
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.api_util
+import jax.numpy as jnp
 import numpy as np
 
 from haiku_state import compat
@@ -206,3 +207,10 @@ def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
             "structure",
             *(value[0] if isinstance(value, tuple) else value for value in (one, other)),
         )
+
+
+def is_equal(one: Any, other: Any) -> bool:
+    """Return whether two constants of programs hold the same numbers, or the same random keys."""
+    if jnp.issubdtype(getattr(one, "dtype", np.float32), jax.dtypes.prng_key):
+        one, other = jax.random.key_data(one), jax.random.key_data(other)
+    return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))

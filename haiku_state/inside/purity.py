@@ -24,6 +24,7 @@ from haiku_state.inside.calls import (
     bound_arguments,
     callable_of,
     differing,
+    is_equal,
     outputs_of,
     signature_of,
     start_of,
@@ -48,8 +49,8 @@ def explain(
     """Report what a function does besides computing its result from its arguments.
 
     The function is traced, as ``jax.make_jaxpr`` does, and never run on the values of its
-    arguments. What it can reach from outside is compared after each of its lines, and restored
-    at the end, also after an exception.
+    arguments. What it can reach from outside is compared at the end of the call, and restored,
+    also after an exception; what has changed is then looked for line by line.
 
     Args:
       function: a function, a method, a partial, a callable object, a jitted function, or the
@@ -372,7 +373,7 @@ def _differences(first: Any, second: Any, start: Place) -> Iterator[Finding]:
         for variable, one, other in zip(
             first.jaxpr.constvars, first.consts, second.consts, strict=False
         )
-        if not _is_equal(one, other)
+        if not is_equal(one, other)
     ]
     for one, other in zip(first.eqns, second.eqns, strict=False):
         is_new = any(used is constant for used in one.invars for constant in constants)
@@ -397,12 +398,6 @@ def _is_same(one: Any, other: Any) -> bool:
     # without the addresses of functions in it
     texts = [re.sub("0x[0-9a-f]+", "", str(equation)) for equation in (one, other)]
     return texts[0] == texts[1]
-
-
-def _is_equal(one: Any, other: Any) -> bool:
-    if jnp.issubdtype(getattr(one, "dtype", np.float32), jax.dtypes.prng_key):
-        one, other = jax.random.key_data(one), jax.random.key_data(other)
-    return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
 
 
 def _frozen(reach: Reach) -> Iterator[Finding]:

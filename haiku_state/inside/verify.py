@@ -20,10 +20,10 @@ import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
 from haiku_state import compat
-from haiku_state.inside.calls import Call, is_traced, outputs_of
+from haiku_state.inside.calls import Call, is_equal, is_traced, outputs_of
 from haiku_state.inside.reach import MISSING, nested_codes
 from haiku_state.inside.rewrite import Rewrite, in_words
-from haiku_state.inside.statements import Rewritten, replaced_each
+from haiku_state.inside.statements import Rewritten, replaced, replaced_each
 from haiku_state.inside.watch import Stopped, Watch
 
 _BOX = "__haiku_state__"
@@ -254,12 +254,12 @@ class _Trial:
             old, code = new.old if new.how in ("state", "result") else "", new.haiku
             if state == old:
                 state = f"{old}__"
-                code = ast.unparse(_renamed(ast.parse(code), old, state))
+                code = ast.unparse(replaced(ast.parse(code), old, state))
             return self._compiled(Rewritten(at, code, old, state))
         code, name = new.explicit, new.new
         if name == new.old:  # a variable of another scope
             name = f"{name}__"
-            code = ast.unparse(_renamed(ast.parse(code), new.old, name))
+            code = ast.unparse(replaced(ast.parse(code), new.old, name))
         match new.how:
             case "argument":
                 taken = [f"{one} = {_BOX}.values.pop(0)" for one in name.split(", ")]
@@ -281,13 +281,6 @@ class _Trial:
         return code
 
 
-def _renamed(tree: ast.AST, old: str, new: str) -> ast.AST:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id == old:
-            node.id = new
-    return tree
-
-
 def _types(values: Any) -> list[Any]:
     return [(np.shape(value), value.dtype) for value in values]
 
@@ -298,7 +291,7 @@ def _is_same(one: Any, other: Any, inputs: list[Any]) -> bool:
         return False
     texts = [re.sub("0x[0-9a-f]+", "", str(_silent(program.jaxpr))) for program in (one, other)]
     consts = zip(one.consts, other.consts, strict=False)
-    if texts[0] == texts[1] and all(np.array_equal(a, b, equal_nan=True) for a, b in consts):
+    if texts[0] == texts[1] and all(is_equal(a, b) for a, b in consts):
         return True
     if max(len(one.eqns), len(other.eqns)) > _MANY:
         return False

@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import io
 import itertools
+import json
 import logging
 import os
 import random
@@ -41,6 +42,7 @@ def test_an_impure_function_is_explained(case, standard_promotion, monkeypatch):
     assert seen(first) == impure.expected(case)
     assert {finding.kind for finding in first.findings} <= KINDS
     assert first.error is None or name in impure.RAISES | impure.MAY_RAISE
+    assert all((str(first), first._repr_html_(), json.loads(first.to_json())))
     # what was put back cannot be told from what was never changed, also after rewrites were run
     monkeypatch.setattr(purity, "verified", lambda new, *others: new)
     again = hs.explain(function, *args, **kwargs)

@@ -264,6 +264,8 @@ def test_a_static_argument_that_cannot_be_hashed():
         assert isinstance(report.error, hs.errors.ArgumentError)
         assert str(report).startswith("`<lambda>` cannot be called like this.")
         assert "must be a value that can be hashed" in str(report)
+        assert "tuple(n)" in str(report.error)
+    assert "not static" in str(explain(function, x, n={"a": 1}).error)
 
 
 def test_a_retrace_is_not_called_impure():

@@ -80,13 +80,10 @@ def test_trying_leaves_nothing_behind(standard_promotion):
     assert globals() == before
 
 
-def test_most_of_the_table_has_code_and_all_of_it_can_be_printed(standard_promotion):
+def test_most_of_the_table_has_code(standard_promotion):
     with_code = 0
     for _name, function, args, kwargs in impure.CASES[::6]:
         report = hs.explain(function, *args, **kwargs)
-        assert str(report)
-        assert report._repr_html_()
-        assert report.to_json()
         rewrites = [finding.rewrite for finding in report.findings]
         with_code += any(new.explicit or new.haiku or new.outside for new in rewrites)
     assert with_code >= len(impure.CASES[::6]) // 2
