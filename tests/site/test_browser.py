@@ -38,6 +38,12 @@ def go(page, address):
     page.wait_for_selector(NOT_LOADED, state="detached")  # all scripts have come
 
 
+def arrive(page, address):
+    """Wait until a link has led there, and until its scripts answer a click."""
+    page.wait_for_url(address)
+    page.wait_for_selector(NOT_LOADED, state="detached")
+
+
 @pytest.fixture
 def open_page(new_page):
     """Open a page as a reader does who has never been here."""
@@ -133,7 +139,7 @@ def test_the_switcher_stays_at_the_place(open_page, width):
     link = page.locator("a.language-switcher:visible").first
     assert link.inner_text().strip() == ("中文" if width == 360 else "简体中文")
     link.click()
-    page.wait_for_url(url(ZH) + "#the-general-strategy")
+    arrive(page, url(ZH) + "#the-general-strategy")
     page.locator("a.language-switcher:visible").first.click()
     page.wait_for_url(url("en") + "#the-general-strategy")
 
@@ -177,8 +183,7 @@ def test_search_as_you_type(open_page, language, query, hit):
     page.wait_for_selector("#hs-found [role=option]")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     page.keyboard.press("Enter")
-    page.wait_for_url(f"**/{language}/{hit}")
-    page.wait_for_selector(NOT_LOADED, state="detached")  # all scripts have come
+    arrive(page, f"**/{language}/{hit}")
     assert page.evaluate("CSS.highlights.get('hs-searched').size") > 0
     assert page.complaints == []
     assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
@@ -492,8 +497,7 @@ def test_a_wide_formula_scrolls_by_keyboard(open_page):
     assert wide.evaluate("e => e.scrollWidth > e.clientWidth && e.tabIndex === 0")
     wide.focus()
     page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(500)
-    assert wide.evaluate("e => e.scrollLeft") > 0
+    page.wait_for_function("e => e.scrollLeft > 0", arg=wide.element_handle())
 
 
 # unless the code alone fills the line
