@@ -192,52 +192,6 @@ def test_in_haiku_each_call_does_its_part(name):
     assert found == outputs
 
 
-def test_the_haiku_versions_that_were_run_are_those_expected():
-    without = [name for name in STATEFUL if not parts(name)[2].haiku]
-    assert without == ["whole array", "container"]
-
-
-def test_what_was_stored_is_returned():
-    source = "def f(x):\n    self.last = x * 2\n    return x"
-    new = rewrite(finding("leak", "self.last", "attribute", source, "last", "None",
-                          "a tracer float32[3]"))  # fmt: skip
-    f = jax.jit(run(written_anew(source, "last", "", "", new.explicit, returns=[new.new])))
-    assert [value.sum() for value in f(X)] == [3, 6]
-    with_haiku = hk.transform_with_state(run(written_anew(source, "last", "", "", new.haiku)))
-    _, state = with_haiku.init(None, X)
-    _, state = jax.jit(with_haiku.apply)({}, state, None, 4 * X)
-    assert state["~"]["last"].tolist() == [8, 8, 8]
-
-
-APPENDED = [
-    ("history.append(x * 2)", "history", []),
-    ("history += [x * 2]", "history", []),
-    ("seen.add(3)", "seen", set()),
-    ("self.queue.appendleft(1)", "self.queue", []),
-]
-
-
-@pytest.mark.parametrize(("line", "base", "start"), APPENDED)
-def test_what_was_appended_is_returned(line, base, start):
-    source = f"def f(x):\n    {line}; y = x\n    return y"
-    new = rewrite(finding("mutation", f"{base}[...]", "container", source, line))
-    code = written_anew(source, line, "", "", f"{new.explicit}; y = x", returns=[new.new])
-    f = jax.jit(run(code))
-    for _ in range(2):
-        _output, item = f(X)
-    assert not isinstance(item, jax.core.Tracer)
-    assert new.outside.startswith(base)
-    assert new.haiku == ""
-
-
-def test_a_default_is_not_changed():
-    source = "def f(x, acc=[]):\n    acc.append(2)\n    return x * len(acc)"
-    new = rewrite(finding("mutation", "acc[...]", "default", source, "append", "[]", "[2]"))
-    f = run(written_anew(source, "append", "", "", new.explicit))
-    assert [float(f(X)[0]) for _ in range(3)] == [1, 1, 1]
-    assert f.__defaults__ == ([],)
-
-
 DRAWS = {
     "random.random": "x * random.random()",
     "random.uniform": "x * random.uniform(0, 1)",
@@ -399,27 +353,6 @@ def test_a_file_is_written_by_the_caller():
     assert in_words(new) == Rewrite(advice=ADVICE["write"])
 
 
-FROZEN = [
-    ("return x * scale", "scale", "2.0", {"scale": 2.0}),
-    ("return x * self.rate", "self.rate", "2.0", {"self": self_(rate=2.0)}),
-    ("return x @ W", "W", "float32[3,3]", {"W": 2 * np.eye(3, dtype=np.float32)}),
-]
-
-
-@pytest.mark.parametrize(("line", "name", "value", "outside"), FROZEN)
-def test_what_was_frozen_is_passed_or_is_a_state(line, name, value, outside):
-    source = f"def f(x):\n    {line}"
-    new = rewrite(finding("frozen value", name, "number", source, line, value, value))
-    f = jax.jit(run(written_anew(source, line, "", "", new.explicit, takes=[new.new])))
-    [held] = (v for part in outside.values() for v in (vars(part) if name == "self.rate" else {0: part}).values())  # fmt: skip  # noqa: E501
-    assert [float(f(X, value)[0]) for value in (held, 2 * held)] == [2, 4]
-    model = hk.transform_with_state(run(written_anew(source, line, "", "", new.haiku), **outside))
-    _, state = model.init(None, X)
-    apply = jax.jit(model.apply)
-    doubled = jax.tree.map(lambda leaf: 2 * leaf, state)
-    assert [float(apply({}, s, None, X)[0][0]) for s in (state, doubled)] == [2, 4]
-
-
 RETRACED = [
     ("shape", "float32[3]", "float32[5]", jnp.ones(3), jnp.ones(5)),
     ("dtype", "float32[3]", "int32[3]", jnp.ones(3), jnp.ones(3, jnp.int32)),
@@ -476,12 +409,3 @@ def test_what_is_not_known_gets_advice_and_no_code(kind, form, name, line):
     assert (new.explicit, new.haiku) == ("", "") or form == "container"
     assert bool(new.advice) == (kind != "nonsense")
     assert rewrite(Finding(kind, name, "no such file.py", 3, form)).explicit == ""
-
-
-def test_every_rewrite_is_python_and_every_advice_can_be_filled_in():
-    for name in STATEFUL:
-        new = parts(name)[2]
-        for code in (new.explicit, new.haiku, new.outside):
-            ast.parse(code)
-    for advice in ADVICE.values():
-        advice.format(name="n", new="n", form="global")
