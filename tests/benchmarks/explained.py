@@ -1,4 +1,8 @@
-"""What `explain` costs beside one trace of the same function: CPU time, everything traced anew."""
+"""What `explain` costs beside one trace of the same function: CPU time, everything traced anew.
+
+``python tests/benchmarks/explained.py`` prints the seconds, and those of a history of 100 records.
+With ``PYTHONPATH`` it does so for another tree.
+"""
 
 import time
 from collections.abc import Callable, Iterator
@@ -69,6 +73,32 @@ def trees() -> tuple[Any, ...]:
     return tuple({f"module_{i}": dict(leaves) for i in range(MODULES)} for _tree in range(3))
 
 
+def in_a_tree() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function that changes one of 2,000 dicts around it."""
+    tree = [{"calls": 0, "w": 1.0} for _ in range(2000)]
+
+    def update(x):
+        tree[7]["calls"] += 1
+        return x * sum(one["w"] for one in tree)
+
+    return update, (jnp.ones(3),)
+
+
+def history() -> Callable[[], str]:
+    """Record a state of 41 leaves 100 times, and show it."""
+    states = [
+        {f"leaf_{i}": np.full(3, step * i, np.float32) for i in range(41)} for step in range(100)
+    ]
+
+    def show() -> str:
+        records = hs.History()
+        for state in states:
+            records.record(state)
+        return records._repr_html_()
+
+    return show
+
+
 FUNCTIONS = (resnet18, sgd, sgd_in_place)
 
 
@@ -90,3 +120,27 @@ def explain_runs() -> Iterator[tuple[str, dict[str, Callable[[], float]]]]:
             return time.process_time() - start
 
         yield make.__name__, {"trace": trace, "explain": explain}
+
+
+def main() -> None:
+    """Print the CPU seconds of each."""
+    for make in (*FUNCTIONS, in_a_tree):
+        function, args = make()
+        traced = _seconds(lambda: jax.make_jaxpr(function)(*args))  # noqa: B023
+        function, args = make()
+        explained = _seconds(lambda: hs.explain(function, *args))  # noqa: B023
+        print(f"{make.__name__:14} trace {traced:6.2f} s   explain {explained:6.2f} s", flush=True)
+    pages: list[str] = []
+    show = history()
+    seconds = _seconds(lambda: pages.append(show()))
+    print(f"history        record and show {seconds:.2f} s   {len(pages[0])} B")
+
+
+def _seconds(run: Callable[[], Any]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start
+
+
+if __name__ == "__main__":
+    main()
