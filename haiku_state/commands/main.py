@@ -4,6 +4,7 @@
 """
 
 import gc
+import importlib
 import io
 import os
 import signal
@@ -11,12 +12,19 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from haiku_state.commands.doctor import command as doctor
 from haiku_state.commands.parser import OneLineParser, discard, in_one_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.versions import matched_versions
+
+HELP = {
+    "exercises": _("practise: small programs to write, checked for what they do and for purity"),
+    "lab": _("open the lessons as notebooks in JupyterLab"),
+    "train": _("train a model on real data that comes with scikit-learn"),
+    "explain": _("show why a function is not pure"),
+    "doctor": _("show which versions are installed, what fails, and what to install instead"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,23 +58,14 @@ def _run(words: Sequence[str], can_fork: bool) -> int:
     parser = OneLineParser(prog="haiku_state", description=about)
     title = translated(_("commands"))
     commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
-    if words[:1] != ["doctor"]:  # the doctor runs where nothing of this can be imported
-        with matched_versions():
-            from haiku_state.commands.exercises import command as exercises
-            from haiku_state.commands.explain import command as purity
-            from haiku_state.commands.lab import command as lab
-            from haiku_state.commands.train import command as train
-        gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
-        about = translated(exercises.HELP)
-        exercises.add_arguments(commands.add_parser("exercises", help=about, description=about))
-        about = translated(lab.HELP)
-        lab.add_arguments(commands.add_parser("lab", help=about, description=about))
-        about = translated(train.HELP)
-        train.add_arguments(commands.add_parser("train", help=about, description=about))
-        about = translated(purity.HELP)
-        purity.add_arguments(commands.add_parser("explain", help=about, description=about))
-    about = translated(doctor.HELP)
-    doctor.add_arguments(commands.add_parser("doctor", help=about, description=about))
+    for name, text in HELP.items():
+        about = translated(text)
+        command = commands.add_parser(name, help=about, description=about)
+        if words[:1] == [name]:  # the others may need what is not installed, and take seconds
+            with matched_versions():
+                module = importlib.import_module(f"haiku_state.commands.{name}.command")
+            module.add_arguments(command)
+    gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
     parser.set_defaults(can_fork=can_fork)
     options = parser.parse_args(words)
     return int(options.run(options))

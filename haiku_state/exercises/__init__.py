@@ -17,7 +17,7 @@ def names() -> tuple[str, ...]:
       >>> exercises.names()[:2]
       ('predict_trace', 'no_assignment')
     """
-    from haiku_state.exercises.tasks import ORDER
+    from haiku_state.exercises.course import ORDER
 
     return ORDER
 
@@ -36,10 +36,10 @@ def stub(name: str) -> str:
       >>> print(exercises.stub("counter").splitlines()[4])
       def count(state, increment):
     """
+    from haiku_state.exercises.course import load
     from haiku_state.exercises.source import stub_of
-    from haiku_state.exercises.tasks import source_of
 
-    return stub_of(source_of(name))
+    return stub_of(load(name).program)
 
 
 def solution(name: str) -> str:
@@ -56,10 +56,10 @@ def solution(name: str) -> str:
       >>> "return increment, state + increment" in exercises.solution("counter")
       True
     """
+    from haiku_state.exercises.course import load
     from haiku_state.exercises.source import solution_of
-    from haiku_state.exercises.tasks import source_of
 
-    return solution_of(source_of(name))
+    return solution_of(load(name).program)
 
 
 def check(name: str, source: str, file: str = "") -> "Result":
@@ -83,8 +83,8 @@ def check(name: str, source: str, file: str = "") -> "Result":
     """
     from pathlib import Path
 
+    from haiku_state.exercises.course import load
     from haiku_state.exercises.judge import judge
-    from haiku_state.exercises.tasks import load
 
     return judge(load(name), source, Path(file or f"{name}.py").absolute())
 

@@ -1,16 +1,26 @@
-"""What an exercise consists of."""
+"""What an exercise consists of. No code of it is run here: that is for the processes of a check."""
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
-
-WORK = "HAIKU_STATE_WORK"
+from dataclasses import dataclass
 
 KINDS = ("predict", "repair", "write", "port", "quiz", "capstone")
 
-PROPERTIES = ("again", "arguments", "pure", "jit", "vmap", "keys")
+PROPERTIES = {
+    "again": ("again",),
+    "arguments": ("arguments",),
+    "pure": ("again", "arguments", "pure"),
+    "jit": ("jit",),
+    "vmap": ("vmap",),
+    "keys": ("keys",),
+    "types": ("types",),
+    "weak": ("types", "weak"),
+}
+"""What a check may ask for besides the values, by the word that asks for it.
+
+``again``: the same call twice gives the same. ``arguments``: they are not changed. ``pure``:
+:func:`.explain` finds nothing. ``jit``: the compiled program gives the same; ``vmap``: so does the
+vectorized one. ``keys``: no key is used twice. ``types``: the dtypes are those of the solution;
+``weak``: so are the weak types.
+"""
 
 
 @dataclass(frozen=True)
@@ -19,7 +29,7 @@ class Idea:
 
     Args:
       name: its name, such as ``"dropped state"``.
-      text: what it says, marked for the catalog. It explains, and does not give the answer away.
+      text: what it says, in English. It explains, and does not give the answer away.
       lesson: where it is taught, as ``page#anchor``; empty for the lesson of the exercise.
     """
 
@@ -29,102 +39,76 @@ class Idea:
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """How to recognize a wrong answer that learners give.
-
-    One of the three says what it looks like.
+class Program:
+    """Functions that take the place of those of the solution, and what the result shows.
 
     Args:
-      idea: what learners who write it have not understood.
-      like: computes from the inputs what such an answer would give; a result that equals it, and
-        not the expected one, is this mistake.
-      when: whether a result is this mistake. It gets the result as a dict from the path of each
-        leaf to its NumPy array, and then the inputs.
-      error: a part of the name or message of the exception that such an answer raises.
+      code: the functions, with as many empty lines above them as in the file.
+      line: where they begin in the file.
+      idea: what a learner who writes this has not understood; None for a right answer.
+      title: what is different in a right answer.
     """
 
-    idea: Idea
-    like: Callable[..., Any] | None = None
-    when: Callable[..., bool] | None = None
-    error: str = ""
+    code: str
+    line: int
+    idea: Idea | None = None
+    title: str = ""
 
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a right answer does.
+    """One thing that a right answer does; its code is in the file of the exercise.
 
     Args:
-      title: what it is, in one line, marked for the catalog.
-      play: plays it in the process of the learner, with the module of the learner and the inputs,
-        and returns a tree of arrays and numbers.
-      expected: computes from the same inputs what must come out, in the process of the checker,
-        in which the answer of the learner never runs.
-      idea: what a wrong result lacks, unless it is one of the mistakes.
-      inputs: draws the inputs from a generator whose seed nobody knows before.
-      mistakes: the wrong results that are known.
-      properties: what else must hold: ``again``, the same call twice gives the same;
-        ``arguments``, they are not changed; ``pure``, :func:`.explain` finds nothing; ``jit``,
-        the compiled program gives the same; ``vmap``, so does the vectorized one; ``keys``, no
-        key is used twice.
-      types: whether dtype and weak type must be those of the expected leaves too.
+      title: what it is, in one line, in English.
+      idea: what a wrong result lacks, unless it is that of a wrong program.
+      properties: what else must hold, of the values of `PROPERTIES`.
       tolerance: the relative and absolute difference that is allowed between floating-point
         numbers.
       draws: how many times the inputs are drawn.
-      killed: plays something before, in another process that it must kill itself; it gets the
-        same arguments as ``play``, and both may write to ``work_folder()``.
+      is_killed: whether something is played before, in another process that it must kill itself.
+      line: where it begins in the file.
     """
 
     title: str
-    play: Callable[..., Any]
-    expected: Callable[..., Any]
     idea: Idea
-    inputs: Callable[[Any], tuple[Any, ...]] = lambda rng: ()
-    mistakes: tuple[Mistake, ...] = ()
     properties: tuple[str, ...] = ()
-    types: bool = False
     tolerance: float = 1e-5
     draws: int = 2
-    killed: Callable[..., Any] | None = None
-
-    def __post_init__(self) -> None:
-        unknown = set(self.properties) - set(PROPERTIES)
-        if unknown:
-            raise ValueError(f"unknown properties: {unknown}")
+    is_killed: bool = False
+    line: int = 0
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """One exercise; its file holds also the stub and the solution.
+    """One exercise, as its file tells it.
 
     Args:
-      title: what it is called, marked for the catalog.
-      statement: what to do, marked for the catalog; paragraphs are separated by empty lines.
-      lesson: where it is taught, as ``page#anchor``.
+      name: the name of its file.
+      text: the file itself.
+      title: what it is called, in English.
       kind: predict, repair, write, port, quiz or capstone.
       minutes: about how long it takes.
-      hints: three: a question, the place, nearly the line; marked for the catalog.
+      lesson: where it is taught, as ``page#anchor``.
+      statement: what to do, in English; paragraphs are separated by empty lines.
+      hints: three: a question, the place, nearly the line.
+      program: what the learner gets and what is a right answer, in one.
       checks: what a right answer does, in the order in which they are told.
-      name: the name of its file, which is filled in when it is loaded.
-      seconds: how long all checks together may take.
-      needs: says what the installed JAX lacks for it; an empty text where it lacks nothing.
+      programs: the wrong programs, and the other right ones.
+      seconds: how long all checks together may compute.
+      jax: the oldest JAX that has what the exercise is about; empty for any.
     """
 
+    name: str
+    text: str
     title: str
-    statement: str
-    lesson: str
     kind: str
     minutes: int
-    hints: tuple[str, str, str]
+    lesson: str
+    statement: str
+    hints: tuple[str, ...]
+    program: str
     checks: tuple[Check, ...]
-    name: str = field(default="", compare=False)
-    seconds: int = 30
-    needs: Callable[[], str] | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise ValueError(f"{self.kind} is not one of {KINDS}")
-
-
-def work_folder() -> Path:
-    """Return the only folder that a learner's code may write to while it is checked."""
-    return Path(os.environ[WORK])
+    programs: tuple[Program, ...]
+    seconds: int = 10
+    jax: str = ""

@@ -11,7 +11,7 @@ from typing import Any
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, translated
-from haiku_state.exercises import stub, tasks
+from haiku_state.exercises import course, stub
 
 PROGRESS = "progress.json"
 DEFAULT = "haiku_exercises"
@@ -105,7 +105,7 @@ class Folder:
 
     def next(self) -> str | None:
         """Return the first exercise that has not passed; None if all have."""
-        return next((name for name in tasks.ORDER if not self.passed(name)), None)
+        return next((name for name in course.ORDER if not self.passed(name)), None)
 
     def start(self, name: str, language: str | None = None) -> bool:
         """Make the file of an exercise, unless there is one, and work on it from now on.

@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from haiku_state.errors import MissingExtraError
-from haiku_state.exercises import check, tasks
+from haiku_state.exercises import check, course
+from haiku_state.exercises.flags import flags
 from haiku_state.exercises.folder import text_in
 from haiku_state.exercises.notebook import answers_in
 
-COLUMNS = ("learner", "exercise", "passed", "idea", "line", "problem")
+COLUMNS = ("learner", "exercise", "passed", "idea", "line", "problem", "flags")
 
 
 def grade(folder: Path, table: Path) -> int:
@@ -42,15 +43,17 @@ def grade(folder: Path, table: Path) -> int:
 
 def _row(learner: str, name: str, source: str | Exception) -> tuple[object, ...]:
     if not name:
-        return learner, "", "", "", "", ""
+        return learner, "", "", "", "", "", ""
     if isinstance(source, Exception):
-        return learner, name, False, "", "", f"{type(source).__name__}: {source}".splitlines()[0]
+        problem = f"{type(source).__name__}: {source}".splitlines()[0]
+        return learner, name, False, "", "", problem, ""
     result = check(name, source)
+    flagged = "; ".join(flags(source, result.changed if result.passed else ()))
     failure = result.failure
     if failure is None:
-        return learner, name, True, "", "", ""
+        return learner, name, True, "", "", "", flagged
     idea = failure.idea.name if failure.idea else ""
-    return learner, name, False, idea, failure.line or "", failure.problem
+    return learner, name, False, idea, failure.line or "", failure.problem, flagged
 
 
 def _answers(folder: Path) -> list[tuple[str, str | Exception]]:
@@ -69,5 +72,5 @@ def _answers(folder: Path) -> list[tuple[str, str | Exception]]:
             found[file.stem] = text_in(file)
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
             found[file.stem] = error
-    answers = [(name, found[name]) for name in tasks.ORDER if name in found]
+    answers = [(name, found[name]) for name in course.ORDER if name in found]
     return answers + damaged or [("", "")]

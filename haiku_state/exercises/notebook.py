@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from haiku_state import exercises
 from haiku_state.errors import ExerciseError, MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, reading, translated
-from haiku_state.exercises import tasks
+from haiku_state.exercises import check, course, solution, stub
 from haiku_state.exercises.exercise import Exercise
 from haiku_state.exercises.result import address
 
@@ -44,7 +43,7 @@ def exercise_magic(shell: Any) -> Callable[[str, str], None]:
         """Check the cell as the answer to an exercise, and run it here if it passes."""
         name = line.strip()
         try:
-            result = exercises.check(name, _below_magic(cell), f"{MAGIC} {name}")
+            result = check(name, _below_magic(cell), f"{MAGIC} {name}")
         except ExerciseError as error:
             print(error)
             return
@@ -75,13 +74,9 @@ def write_notebooks(folder: Path, language: str, with_solutions: bool) -> list[P
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     with reading(language):
-        for number, (title, names) in enumerate(tasks.PARTS, 1):
-            cells = list(_cells(title, names, with_solutions))
-            notebook = nbformat.v4.new_notebook(cells=cells)
-            notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
-            notebook.metadata.language_info = {"name": "python"}
-            for count, cell in enumerate(cells):
-                cell.id = f"{number}-{count}"  # the same notebook from one export to the next
+        for number, (title, names) in enumerate(course.PARTS, 1):
+            heading = f"# {translated(title)}\n\n{translated(INTRODUCTION)}"
+            notebook = _notebook(heading, names, with_solutions)
             file = folder / f"exercises_{number}.ipynb"
             with file.open("x", encoding="utf-8") as stream:
                 nbformat.write(notebook, stream)
@@ -89,23 +84,37 @@ def write_notebooks(folder: Path, language: str, with_solutions: bool) -> list[P
     return files
 
 
-def _cells(title: str, names: tuple[str, ...], with_solutions: bool) -> Iterator[Any]:
+def notebook_of(name: str) -> Any:
+    """Return one exercise as a notebook, in the reader's language."""
+    return _notebook(translated(INTRODUCTION), (name,), with_solutions=False)
+
+
+def _notebook(heading: str, names: tuple[str, ...], with_solutions: bool) -> Any:
+    notebook = _nbformat().v4.new_notebook(cells=[*_cells(heading, names, with_solutions)])
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    notebook.metadata.language_info = {"name": "python"}
+    for count, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{count}"  # the same notebook from one export to the next
+    return notebook
+
+
+def _cells(heading: str, names: tuple[str, ...], with_solutions: bool) -> Iterator[Any]:
     from nbformat.v4 import new_code_cell, new_markdown_cell
 
-    yield new_markdown_cell(f"# {translated(title)}\n\n{translated(INTRODUCTION)}")
+    yield new_markdown_cell(heading)
     language = reader_language()
     yield new_code_cell(f"%env HAIKU_STATE_LANG={language}\n%load_ext haiku_state.exercises")
     for name in names:
-        yield new_markdown_cell(described(tasks.load(name), level=2))
-        yield new_code_cell(f"{MAGIC} {name}\n{exercises.stub(name)}".rstrip("\n"))
+        yield new_markdown_cell(described(course.load(name), level=2))
+        yield new_code_cell(f"{MAGIC} {name}\n{stub(name)}".rstrip("\n"))
         yield new_markdown_cell("\n\n".join(_folded(name, with_solutions)))
 
 
 def _folded(name: str, with_solutions: bool) -> Iterator[str]:
-    for number, hint in enumerate(tasks.load(name).hints, 1):
+    for number, hint in enumerate(course.load(name).hints, 1):
         yield _fold(translated(HINT).format(number=number), translated(hint))
     if with_solutions:
-        yield _fold(translated(SOLUTION), f"```python\n{exercises.solution(name)}```")
+        yield _fold(translated(SOLUTION), f"```python\n{solution(name)}```")
 
 
 def _fold(title: str, text: str) -> str:
@@ -141,13 +150,13 @@ def write_folder(folder: Path, language: str, with_solutions: bool) -> list[Path
         command = "python -m haiku_state exercises"
         words = {"start": f"{command} start --dir .", "check": f"{command} check"}
         chapters = [translated(FOLDER_INTRODUCTION).format(**words)]
-        for title, names in tasks.PARTS:
+        for title, names in course.PARTS:
             chapters.append(f"## {translated(title)}")
             for name in names:
-                chapters.append(described(tasks.load(name), level=3))
-                files[folder / f"{name}.py"] = exercises.stub(name)
+                chapters.append(described(course.load(name), level=3))
+                files[folder / f"{name}.py"] = stub(name)
                 if with_solutions:
-                    files[folder / "solutions" / f"{name}.py"] = exercises.solution(name)
+                    files[folder / "solutions" / f"{name}.py"] = solution(name)
         files[folder / "README.md"] = "\n\n".join(chapters) + "\n"
     for file, text in files.items():
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -62,6 +62,7 @@ class Result:
       printed: what the answer printed.
       notes: what else it did, such as a file that it tried to write.
       place: the file of the answer, as the learner calls it.
+      changed: the variables of the answer that its calls have changed.
 
     References:
       :func:`haiku_state.exercises.check`, which makes it.
@@ -73,6 +74,7 @@ class Result:
     printed: str = ""
     notes: tuple[str, ...] = ()
     place: str = ""
+    changed: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:

@@ -1,9 +1,7 @@
-"""From the one file of an exercise to its stub and its solution.
+"""From the program of an exercise to its stub and its solution, in the language of the learner.
 
-The file begins with what the learner gets, up to the line ``# The exercise``. In it, the lines
-between ``# <solution>`` and ``# </solution>`` are those of the solution, and a line that begins
-with ``#:`` is one of the stub. All other comments are shown to the learner, in the learner's
-language.
+Between the lines ``# <solution>`` and ``# </solution>`` are those of the solution, and a line that
+begins with ``#:`` is one of the stub. All other comments are shown to the learner.
 """
 
 import re
@@ -12,18 +10,18 @@ from collections.abc import Callable, Iterator
 
 from haiku_state.errors.language import translated, wrapped
 
-END = "# The exercise"
+MARKS = ("# <solution>", "# </solution>")
 COLUMNS = 79
 
 
-def stub_of(source: str) -> str:
+def stub_of(program: str) -> str:
     """Return what the learner starts with."""
     kept = []
     inside = False
-    for line in _learner_part(source):
+    for line in program.splitlines():
         mark = line.strip()
-        if mark in ("# <solution>", "# </solution>"):
-            inside = mark == "# <solution>"
+        if mark in MARKS:
+            inside = mark == MARKS[0]
         elif mark.startswith("#:"):
             before, _mark, code = line.partition("#:")
             kept.append(f"{before}{code.removeprefix(' ')}".rstrip())
@@ -32,41 +30,20 @@ def stub_of(source: str) -> str:
     return _with_comments(kept)
 
 
-def solution_of(source: str) -> str:
+def solution_of(program: str) -> str:
     """Return the answer that the file holds."""
-    marks = ("# <solution>", "# </solution>")
+    lines = program.splitlines()
     return _with_comments(
-        line
-        for line in _learner_part(source)
-        if line.strip() not in marks and not line.strip().startswith("#:")
+        line for line in lines if line.strip() not in MARKS and not line.strip().startswith("#:")
     )
 
 
-def comments(source: str) -> Iterator[tuple[int, str]]:
-    """Yield each comment that the learner sees, with the number of its first line in the file."""
-    start, _end = _bounds(source)
-    lines = _learner_part(source)
+def comments(program: str) -> Iterator[tuple[int, str]]:
+    """Yield each comment that the learner sees, with the number of its first line."""
+    lines = program.splitlines()
     for number, line in enumerate(lines):
         if _comment(line) and (not number or not _continues(lines[number - 1], line)):
-            yield start + number + 1, _paragraph(lines[number:])
-
-
-def _learner_part(source: str) -> list[str]:
-    start, end = _bounds(source)
-    return source.splitlines()[start:end]
-
-
-def _bounds(source: str) -> tuple[int, int]:
-    """Return where the part of the learner begins and ends; the docstring comes before it."""
-    lines = source.splitlines()
-    start, end = 0, lines.index(END)
-    if lines[0].startswith('"""'):
-        start = 1 if lines[0].count('"""') == 2 else lines.index('"""', 1) + 1
-    while not lines[start].strip():
-        start += 1
-    while not lines[end - 1].strip():
-        end -= 1
-    return start, end
+            yield number + 1, _paragraph(lines[number:])
 
 
 def _comment(line: str) -> str:

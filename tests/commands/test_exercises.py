@@ -12,9 +12,11 @@ from chinese import ZH
 
 from haiku_state.commands.main import main
 from haiku_state.errors import ExerciseError
+from haiku_state.errors.language import reading
 from haiku_state.exercises import names, solution, stub
+from haiku_state.exercises.course import PARTS, load
 from haiku_state.exercises.folder import DEFAULT, PROGRESS
-from haiku_state.exercises.tasks import load
+from haiku_state.exercises.judge import missing_for
 
 
 @pytest.fixture
@@ -348,3 +350,52 @@ def test_a_damaged_record_is_one_line(run, tmp_path):
     assert code == 2
     assert "is not what this command has written" in text
     assert issubclass(ExerciseError, ValueError)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(1, len(PARTS) + 1))
+@pytest.mark.parametrize("language", ["en", ZH])
+def test_an_exported_notebook_passes_with_the_solutions(run, tmp_path, language, part):
+    nbclient = pytest.importorskip("nbclient")
+    run("export", "out", "--lang", language)
+    notebook = nbformat.read(tmp_path / f"out/exercises_{part}.ipynb", as_version=4)
+    answered = {}
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source.startswith("%%exercise"):
+            name = cell.source.split()[1]
+            if not missing_for(load(name)):
+                with reading(language):
+                    cell.source = f"%%exercise {name}\n{solution(name)}"
+                answered[name] = cell
+    nbclient.NotebookClient(notebook, kernel_name="python3", timeout=120).execute()
+    printed = {
+        name: "".join(output.get("text", "") for output in cell.outputs)
+        for name, cell in answered.items()
+    }
+    begin = {"en": "passed: ", ZH: "通过："}[language]
+    assert {name: text for name, text in printed.items() if not text.startswith(begin)} == {}
+
+
+def test_an_exercise_of_your_own_is_written_and_tried(run, tmp_path):
+    code, text = run("new", "mine", "--from", "counter")
+    assert code == 0
+    assert "exercises test mine.py" in text
+    assert run("new", "mine")[0] == 2  # it is not overwritten
+    assert run("new", "my-own")[1].endswith("my-own is not a name; try: my_own\n")
+    assert run("new", "other", "--from", "conter")[1].endswith("exercise conter; try: counter\n")
+    code, text = run("test", "mine.py")
+    assert (code, "✗" in text) == (0, False)
+    file = tmp_path / "mine.py"
+    file.write_text(file.read_text().replace("return increment, state\n", "return state, state\n"))
+    assert run("test", "mine.py")[0] == 0
+    file.write_text(
+        file.read_text().replace("return state, state\n", "return right.count(state, increment)\n")
+    )
+    code, text = run("test", "mine.py")
+    assert code == 1
+    assert "✗ line" in text
+    assert "it passes" in text
+    file.write_text(file.read_text().replace("# %% inputs", "# %% input"))
+    code, text = run("test", "mine.py")
+    assert (code, "mine.py, line" in text) == (2, True)
+    assert run("test", "nowhere.py")[0] == 2

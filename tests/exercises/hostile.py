@@ -156,13 +156,11 @@ def reset(state):
     return None, state * 0
 """,
     "reads the expected values": """
-from haiku_state.exercises.tasks import counter
+from haiku_state.exercises.course import load
 
 
 def count(state, increment):
-    global seen
-    seen = counter.EXERCISE.checks[0].expected(state, increment)
-    return seen
+    return load("counter").checks[0].expected(state, increment)
 
 
 def reset(state):

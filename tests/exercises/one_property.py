@@ -1,31 +1,27 @@
 """An exercise of which each check asks for one property, and for a result that is easily right."""
 
-import numpy as np
+from haiku_state.exercises.cells import read
 
-from haiku_state.exercises import ideas
-from haiku_state.exercises.exercise import PROPERTIES, Check, Exercise
+NAMES = ("again", "arguments", "pure", "jit", "vmap", "keys", "types", "weak")
 
+HEAD = '''"""One property each
 
-def _draw(rng):
-    return (rng.normal(size=3).astype(np.float32),)
+write, 1 min, index
 
+Add one.
 
-def _play(name):
-    def play(answer, x):
-        return getattr(answer, name)(x)
+- What?
+- Where?
+- How?
+"""
 
-    return play
+# %%
+import jax
+'''
+INPUTS = "# %% inputs\ndef inputs(rng):\n    return rng.normal(size=3)\n"
+CHECK = "# %% check {0}; {0}; structure\ndef check(answer, x):\n    return answer.{0}(x)\n"
 
-
-EXERCISE = Exercise(
-    title="one property each",
-    statement="",
-    lesson="index",
-    kind="write",
-    minutes=1,
-    hints=("", "", ""),
-    checks=tuple(
-        Check(name, _play(name), lambda x: x + 1, ideas.STRUCTURE, _draw, properties=(name,))
-        for name in PROPERTIES
-    ),
-)
+FUNCTIONS = "".join(f"def {name}(x): return x + 1\n" for name in NAMES)
+TEXT = HEAD + FUNCTIONS + INPUTS + "".join(map(CHECK.format, NAMES))
+RIGHT = f"import jax\n{FUNCTIONS}"
+EXERCISE = read("one_property", TEXT)

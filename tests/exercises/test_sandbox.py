@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hostile import BROKEN, CHEATS, RIGHT, TOO_LONG
 
+from haiku_state.exercises.course import load
 from haiku_state.exercises.judge import judge
 from haiku_state.exercises.sandbox.process import Process
-from haiku_state.exercises.tasks import load
 
 SECONDS = 5
 
@@ -53,17 +53,15 @@ def test_a_broken_answer_is_told_what_it_did(name, checked):
     assert "Traceback" not in str(result)
 
 
-def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path, monkeypatch):
-    (tmp_path / "slow_task.py").write_text(
-        "import time\n\ntime.sleep(2)\nfrom haiku_state.exercises.tasks.counter import EXERCISE\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
+def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path):
+    text = load("counter").text.replace("# %% setup\n", "# %% setup\nimport time\ntime.sleep(2)\n")
     path, source = str(tmp_path / "endless.py"), "while True: pass\n"
     job = {
-        "module": "slow_task", "path": path, "source": source, "seconds": 1, "work": str(tmp_path)
+        "name": "counter", "text": text, "path": path, "source": source, "is_whole": True,
+        "seconds": 1, "work": str(tmp_path),
     }  # fmt: skip
-    with Process() as process:
-        ended = process.run(job, {"checks": [], "seed": 0, "killed": False})
+    with Process("answers") as process:
+        ended = process.run(job, {"checks": [], "seed": 0}, 5)
     assert ended.how == "time"
     assert f'File "{path}", line 1 ' in ended.printed
 
@@ -73,7 +71,7 @@ import os
 
 from haiku_state.exercises.sandbox.process import Process
 
-process = Process(can_fork=True)
+process = Process("answers", can_fork=True)
 os._exit(0)
 """
 

@@ -10,11 +10,11 @@ from chinese import ZH
 
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import reading, translated
-from haiku_state.exercises import check, names, solution, stub, tasks
+from haiku_state.exercises import check, course, names, solution, stub
+from haiku_state.exercises.cells import texts
 from haiku_state.exercises.source import comments, solution_of, stub_of
 
-FILE = '''"""For those who read the package."""
-
+PROGRAM = """
 # A long comment that is shown, and that goes
 # on in a second line.
 import jax
@@ -27,11 +27,7 @@ def f(x):
     # <solution>
     return x + 1  # beside the code
     # </solution>
-
-
-# The exercise
-EXERCISE = None
-'''
+"""
 LESSONS = Path(__file__).parents[2] / "docs"
 
 each = pytest.mark.parametrize("name", names())
@@ -45,22 +41,22 @@ def code(text):
 
 
 def test_the_stub_has_its_own_lines_and_not_those_of_the_solution():
-    assert stub_of(FILE) == (
+    assert stub_of(PROGRAM) == (
         "# A long comment that is shown, and that goes on in a second line.\n"
         "import jax\n\n\ndef f(x):\n    # Above the code.\n    if x:\n        return None\n"
     )
 
 
 def test_the_solution_has_its_own_lines_and_not_those_of_the_stub():
-    assert solution_of(FILE).endswith(
+    assert solution_of(PROGRAM).endswith(
         "    # Above the code.\n    return x + 1  # beside the code\n"
     )
-    assert "None" not in solution_of(FILE)
+    assert "None" not in solution_of(PROGRAM)
 
 
 def test_a_comment_is_one_text_for_the_catalog():
-    texts = ["A long comment that is shown, and that goes on in a second line.", "Above the code."]
-    assert list(comments(FILE)) == [(3, texts[0]), (9, texts[1])]
+    shown = ["A long comment that is shown, and that goes on in a second line.", "Above the code."]
+    assert list(comments(PROGRAM)) == [(2, shown[0]), (8, shown[1])]
 
 
 @each
@@ -77,21 +73,14 @@ def test_both_languages_have_the_same_code(name):
 
 @each
 def test_every_text_of_an_exercise_is_in_the_catalog(name):
-    exercise = tasks.load(name)
-    ideas = {mistake.idea for check in exercise.checks for mistake in check.mistakes}
-    ideas |= {check.idea for check in exercise.checks}
-    texts = [exercise.title, exercise.statement, *exercise.hints]
-    texts += [check.title for check in exercise.checks] + [idea.text for idea in ideas]
-    texts += [text for _line, text in comments(tasks.source_of(name))]
-    missing = [text for text in texts if translated(text, ZH) == text]
-    assert missing == []
+    found = [text for _line, text in texts(name, course.source_of(name))]
+    assert [text for text in found if translated(text, ZH) == text] == []
 
 
 @each
 def test_its_lessons_are_there(name):
-    exercise = tasks.load(name)
-    ideas = {mistake.idea for check in exercise.checks for mistake in check.mistakes}
-    ideas |= {check.idea for check in exercise.checks}
+    exercise = course.load(name)
+    ideas = {one.idea for one in (*exercise.checks, *exercise.programs) if one.idea}
     for lesson in {exercise.lesson, *(idea.lesson for idea in ideas if idea.lesson)}:
         page, _hash, anchor = lesson.partition("#")
         text = (LESSONS / f"{page}.md").read_text(encoding="utf-8")
@@ -106,7 +95,7 @@ def anchors(text):
 
 
 def test_every_file_is_in_the_order():
-    files = {path.stem for path in Path(tasks.__file__).parent.glob("*.py")} - {"__init__"}
+    files = {path.stem for path in Path(course.__file__).parent.glob("*.py")} - {"__init__"}
     assert files == set(names())
 
 

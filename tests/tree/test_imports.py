@@ -30,14 +30,14 @@ BESIDE = {
 USERS = ("commands", "exercises")
 """They use the package as anyone does, by its public names."""
 MODULES_MAY = {"haiku", "jax", "numpy"}
-OPTAX = ("update/", "recipes/", "commands/", "exercises/tasks/")
+OPTAX = ("update/", "recipes/", "commands/", "exercises/course/")
 DEVICES = (
     "update/", "processes/", "compat.py",
     "inside/trace.py",  # it records what jit does
     "recipes/accumulation.py",  # it is a scan over microbatches
     "storage/checkpoint.py", "storage/leaves.py",  # arrays are saved and restored where they are
     "commands/doctor/probe.py",  # it lists what JAX finds
-    "exercises/tasks/", "exercises/sandbox/child.py",  # they do what a learner does
+    "exercises/course/", "exercises/sandbox/child.py",  # they do what a learner does
 )  # fmt: skip
 DEVICE_NAMES = {
     "jit", "pmap", "shard_map", "scan", "sharding", "Mesh", "make_mesh", "NamedSharding",
@@ -204,7 +204,7 @@ PLANTED = [
     ("commands/train/loop.py", "from haiku_state import replicas", "haiku_state.replicas is not"),
     ("commands/main.py", "from haiku_state.commands.train import _x", "_x is not a public name"),
     ("exercises/judge.py", "from haiku_state.update import jit_update", "haiku_state.update"),
-    ("exercises/tasks/sync.py", "import haiku_state as hs\nhs.replicas.x", "hs.replicas.x is not"),
+    ("exercises/course/sync.py", "import haiku_state as hs\nhs.replicas.x", "hs.replicas.x is not"),
     ("commands/doctor/report.py", "import rich", "the doctor needs rich"),
     ("commands/doctor/report.py", "def f():\n    import jax", "the doctor needs jax"),
     ("commands/doctor/trial.py", "from haiku_state.typing import State", "needs haiku_state.typ"),

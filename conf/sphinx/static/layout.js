@@ -19,4 +19,12 @@
     section.style.contentVisibility = "visible";
     whenIdle(layOutNext);
   });
+
+  // a link to an exercise shows it
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    target?.querySelector(":scope > details[name]")?.setAttribute("open", "");
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
 })();

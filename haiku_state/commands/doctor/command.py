@@ -7,9 +7,6 @@ from haiku_state.commands.doctor.probe import STEPS
 from haiku_state.commands.doctor.report import print_outcome, print_versions
 from haiku_state.commands.doctor.trial import breaking_variables, try_steps
 from haiku_state.commands.doctor.versions import compare, installed, read_sets
-from haiku_state.errors.language import deferred as _
-
-HELP = _("show which versions are installed, what fails, and what to install instead")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

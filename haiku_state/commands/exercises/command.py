@@ -2,22 +2,23 @@
 
 import argparse
 import functools
+import re
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from haiku_state import exercises
 from haiku_state.commands.parser import OneLineParser
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, reading, translated, wrapped
-from haiku_state.exercises import tasks
+from haiku_state.exercises import course, solution
+from haiku_state.exercises.cells import read
 from haiku_state.exercises.exercise import Exercise
-from haiku_state.exercises.folder import DEFAULT, Folder
-from haiku_state.exercises.judge import judge
+from haiku_state.exercises.folder import DEFAULT, Folder, text_in
 from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
-from haiku_state.exercises.result import COLUMNS, Result
+from haiku_state.exercises.result import COLUMNS
+from haiku_state.exercises.sandbox.server import ask_server
 
-HELP = _("practise: small programs to write, checked for what they do and for purity")
 COMMAND = "python -m haiku_state exercises"
 
 STARTED = _("{file} is ready. Read it, change it, and check it:")
@@ -33,6 +34,9 @@ PART = _("{part}: {count}")
 PASSED_COUNT = _("{passed} of {count} passed")
 WATCHING = _("Waiting for a file in {folder} to be saved; Ctrl-C ends this.")
 WRITTEN = _("{count} files were written to {folder}.")
+BEGUN = _("{file} is a copy of the exercise {model}. Change it, and try it:")
+PLACE = _("line {line}, {what}")
+TRIED = _("{right} of {count} are as the file says.")
 GRADED = _("{count} answers were checked; the table is {file}.")
 ABOUT = _("{title} ({kind}, {minutes} min)")
 TRY = _("{problem}; try: {right}")
@@ -81,6 +85,17 @@ def add_arguments(parser: OneLineParser) -> None:
         text=_("notebooks, one for each part, or Python files"),
     )  # fmt: skip
     export.add_option("--solutions", action="store_true", text=_("with the solutions"))
+    new = add("new", _new, _("write the file of an exercise of your own"))
+    group = new.add_argument_group(translated(_("arguments")))
+    text = translated(_("what it is called: letters, digits and underscores"))
+    group.add_argument("name", metavar="NAME", help=text)
+    new.add_option(
+        "--from", dest="model", metavar="NAME", default="counter",
+        text=_("the exercise of the course whose file to begin with"),
+    )  # fmt: skip
+    test = add("test", _test, _("try the solution and each program in the file of an exercise"))
+    group = test.add_argument_group(translated(_("arguments")))
+    group.add_argument("file", metavar="FILE", type=Path, help=translated(_("such a file")))
     graded = add("grade", _grade, _("check the answers of many learners, and write a table"))
     group = graded.add_argument_group(translated(_("arguments")))
     text = translated(_("holds a folder for each learner, with files or notebooks"))
@@ -110,11 +125,11 @@ def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.N
 
 
 def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    width = max(map(len, tasks.ORDER))
-    for title, names in tasks.PARTS:
+    width = max(map(len, course.ORDER))
+    for title, names in course.PARTS:
         print(f"{translated(title)}")
         for name in names:
-            exercise = tasks.load(name)
+            exercise = course.load(name)
             mark = "✓" if folder.passed(name) else " "
             print(f"  {mark} {name:{width}}  {_about(exercise)}")
     return 0
@@ -125,13 +140,13 @@ def _start(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -
     if name is None:
         print(translated(ALL_PASSED))
         return 0
-    _begin(folder, tasks.known(name), options.lang)
+    _begin(folder, course.known(name), options.lang)
     return 0
 
 
 def _begin(folder: Folder, name: str, language: str | None = None) -> None:
     is_new = folder.start(name, language)
-    exercise = tasks.load(name)
+    exercise = course.load(name)
     print(_about(exercise))
     print()
     _print(translated(exercise.statement))
@@ -150,19 +165,36 @@ def _about(exercise: Exercise) -> str:
 def _check(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
     file = folder.file_of(name).absolute()
-    result = judge(tasks.load(name), folder.read(name), file, options.can_fork)
-    _tell(folder, name, result)
-    return 0 if result.passed else 1
+    passed, text = _judged(course.load(name), folder.read(name), file, options.can_fork)
+    _tell(folder, name, passed, text)
+    return 0 if passed else 1
 
 
-def _tell(folder: Folder, name: str, result: Result) -> None:
-    folder.note_check(name, result.passed)
-    print(result)
+def _judged(exercise: Exercise, source: str, file: Path, can_fork: bool) -> tuple[bool, str]:
+    """Let the server check an answer, or this process where there is no server."""
+    request = {
+        "name": exercise.name,
+        "text": exercise.text,
+        "source": source,
+        "path": str(file),
+        "language": reader_language(),
+    }
+    if can_fork and (answer := ask_server(request)) is not None:
+        return answer["passed"], answer["text"]
+    from haiku_state.exercises.judge import judge
+
+    result = judge(exercise, source, file, can_fork)
+    return result.passed, str(result)
+
+
+def _tell(folder: Folder, name: str, passed: bool, text: str) -> None:
+    folder.note_check(name, passed)
+    print(text)
     print()
     following = folder.next()
-    if result.passed and following is None:
+    if passed and following is None:
         print(translated(ALL_PASSED))
-    elif result.passed:
+    elif passed:
         print(translated(NEXT).format(command=f"{COMMAND} start {following}"))
     else:
         print(translated(STUCK).format(command=f"{COMMAND} hint {name}"))
@@ -172,12 +204,12 @@ def _chosen(parser: OneLineParser, options: argparse.Namespace, folder: Folder) 
     name = options.name or folder.current
     if name is None:
         parser.error("which exercise? the command `list` shows them")
-    return tasks.known(name)
+    return course.known(name)
 
 
 def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
-    hints = tasks.load(name).hints
+    hints = course.load(name).hints
     number = min(folder.hints(name) + 1, len(hints))
     folder.note_hint(name)
     text = translated(hints[number - 1])
@@ -189,9 +221,9 @@ def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) ->
 
 def _solution(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
-    if not folder.passed(name) and folder.hints(name) < len(tasks.load(name).hints):
+    if not folder.passed(name) and folder.hints(name) < len(course.load(name).hints):
         parser.error(translated(NO_SOLUTION).format(name=name))
-    print(exercises.solution(name), end="")
+    print(solution(name), end="")
     return 0
 
 
@@ -206,7 +238,7 @@ def _reset(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -
 
 
 def _progress(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    for title, names in tasks.PARTS:
+    for title, names in course.PARTS:
         passed = sum(map(folder.passed, names))
         count = translated(PASSED_COUNT).format(passed=passed, count=len(names))
         print(translated(PART).format(part=translated(title), count=count))
@@ -236,6 +268,44 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
     files = write(options.dir, reader_language(), options.solutions)
     print(translated(WRITTEN).format(count=len(files), folder=options.dir))
     return 0
+
+
+def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
+    if not options.name.isidentifier():
+        close = re.sub(r"[^0-9A-Za-z]+", "_", options.name).strip("_") or "my_exercise"
+        parser.error(f"{options.name} is not a name; try: {close}")
+    file = Path(f"{options.name}.py")
+    text = course.source_of(options.model)
+    try:
+        with file.open("x", encoding="utf-8") as stream:
+            stream.write(text)
+    except FileExistsError:
+        parser.error(f"{file} exists; choose another name")
+    _print(translated(BEGUN).format(file=file, model=options.model))
+    print(f"  {COMMAND} test {file}")
+    return 0
+
+
+def _test(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
+    from haiku_state.exercises.judge import missing_for
+    from haiku_state.exercises.trial import tried
+
+    if not options.file.is_file():
+        parser.error(f"{options.file} is not a file")
+    exercise = read(options.file.stem, text_in(options.file))
+    print(_about(exercise))
+    if missing := missing_for(exercise):
+        parser.error(missing)
+    right = wrong = 0
+    for one in tried(exercise):
+        right, wrong = right + (not one.problem), wrong + bool(one.problem)
+        place = translated(PLACE).format(line=one.line, what=one.what)
+        text = f"✗ {place}: {one.problem}" if one.problem else f"✓ {place}"
+        print(wrapped(text, COLUMNS - 1, "  "))
+        if one.problem and one.result is not None:
+            print(textwrap.indent(str(one.result), "      "))
+    print(translated(TRIED).format(right=right, count=right + wrong))
+    return 1 if wrong else 0
 
 
 def _grade(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:

@@ -5,15 +5,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from haiku_state.errors import ExerciseError, MissingExtraError
-from haiku_state.exercises import stub, tasks
+from haiku_state.exercises import course, stub
 from haiku_state.exercises.folder import Folder
 from haiku_state.exercises.judge import judge
-from haiku_state.exercises.result import Result
 from haiku_state.exercises.sandbox.process import prepare
 
 
 def watch(
-    folder: Folder, waiting: str, tell: Callable[[str, Result], None], begin: Callable[[str], None]
+    folder: Folder,
+    waiting: str,
+    tell: Callable[[str, bool, str], None],
+    begin: Callable[[str], None],
 ) -> None:
     """Check each answer whenever it is saved, until Ctrl-C.
 
@@ -33,7 +35,8 @@ def watch(
 
     def check(name: str) -> None:
         path = folder.file_of(name).absolute()
-        tell(name, result := judge(tasks.load(name), folder.read(name), path))
+        result = judge(course.load(name), folder.read(name), path)
+        tell(name, result.passed, str(result))
         following = folder.next()
         if result.passed and following and not folder.file_of(following).exists():
             print()
@@ -48,7 +51,7 @@ def watch(
             is_told = True
         saved = {Path(path).name for _change, path in changes if Path(path).is_file()}
         added = {Path(path).name for change, path in changes if change == watchfiles.Change.added}
-        for name in tasks.ORDER:
+        for name in course.ORDER:
             file = f"{name}.py"
             if file not in saved:
                 continue

@@ -11,7 +11,6 @@ from haiku_state.commands.parser import OneLineParser, in_one_line
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 
-HELP = _("show why a function is not pure")
 MORE = _(
     "The file is imported, and the arguments are evaluated, as Python code on this machine; the "
     "function is only traced. Exit code: 0 if nothing is found; 1 if something is, or if the "

@@ -17,7 +17,6 @@ from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, reading, translated
 
-HELP = _("open the lessons as notebooks in JupyterLab")
 ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 """Holds the notebooks, where the package was built with them: the site's build puts them here."""
 

@@ -17,7 +17,6 @@ from haiku_state.commands.train.report import Epoch, print_row, save_plot
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 
-HELP = _("train a model on real data that comes with scikit-learn")
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 NEEDED = {"sklearn": "data", "matplotlib": "data", "orbax": "checkpoint"}
 """Libraries, and the extra of this package that each comes with."""

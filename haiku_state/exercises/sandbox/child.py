@@ -1,13 +1,14 @@
-"""The process of the learner: it runs the answer on hidden inputs, and tells what it saw.
+"""The process in which programs run: it calls them on hidden inputs, and tells what it saw.
 
-It does not judge. Its answers go to a channel of their own; what the learner prints goes elsewhere.
+It does not judge. Its answers go to a channel of their own; what a program prints goes elsewhere.
 """
 
+import ast
 import contextlib
 import faulthandler
 import functools
 import gc
-import importlib
+import inspect
 import json
 import linecache
 import os
@@ -18,66 +19,148 @@ import types
 from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 import haiku_state as hs
-from haiku_state.exercises.exercise import WORK, Check, Exercise
+from haiku_state.exercises.cells import at_its_lines, cells, read, solution_code
+from haiku_state.exercises.exercise import Check, Exercise
 from haiku_state.exercises.sandbox.guard import Guard
+from haiku_state.exercises.sandbox.process import GIBIBYTES
 from haiku_state.exercises.sandbox.values import encoded, flat
 
 DEVICES = 4
-GIBIBYTES = 4
+WORK = "HAIKU_STATE_WORK"
+RIGHT = "<solution>"
 
 
-def main(channel: Connection, printed: Connection, folder: str) -> None:
-    """Wait for a job, do it, and write what was seen to the channel.
+class Played(NamedTuple):
+    """The functions of a check."""
+
+    check: Check
+    inputs: Callable[[Any], tuple[Any, ...]]
+    functions: dict[str, Callable[..., Any]]
+    names: list[str]
+    """What it calls its inputs; empty for one that it does not use."""
+
+
+def main(channel: Connection, printed: Connection, folder: str, cache: str) -> None:
+    """Wait for a job, do it, and write what was seen to the channel, until nobody asks any more.
 
     Args:
       channel: from and to the checker.
-      printed: where everything goes that the learner prints.
+      printed: where everything goes that a program prints.
       folder: the working directory.
+      cache: where JAX keeps what it has compiled; empty for nowhere.
     """
     gc.freeze()  # else the first collection would copy what it shares with the fork server
-    _settle(printed, folder)
+    _settle(printed, folder, cache)
     _say(channel, ready=True)
     job = json.loads(channel.recv_bytes())
-    exercise: Exercise = importlib.import_module(job["module"]).EXERCISE
+    exercise = read(job["name"], job["text"])
     path = job["path"]
     os.environ[WORK] = job["work"]
     _limit_memory()
-    faulthandler.dump_traceback_later(job["seconds"], exit=True)
-    guard = Guard(Path(job["work"]), Path(path).parent)
+    played = staged(exercise)
+    if job["seconds"]:
+        _limit_time(job["seconds"])
+    guard = Guard([Path(job["work"]), *map(Path, filter(None, [cache]))], Path(path).parent)
     sys.path.append(str(Path(path).parent))  # last, so that it hides no library
-    answer = types.ModuleType("answer")
-    error = None
-    try:
-        _load(answer, path, job["source"])
-    except BaseException as raised:
-        error = _described(raised, path)
     told = functools.partial(_told, channel, guard)
+    answer, error = _loaded(exercise, path, job["source"], job["is_whole"])
     told("", error=error)
     if error is not None:
         return
-    question = json.loads(channel.recv_bytes())  # only now: what is in it cannot be learnt by heart
+    before = _contents(answer)
+    while True:
+        try:
+            question = json.loads(channel.recv_bytes())  # only now: nothing in it can be known
+        except EOFError:
+            return
+        for number in range(len(question.get("sources", [0]))):
+            if "sources" in question:
+                answer, error = _loaded(exercise, path, question["sources"][number], False)
+                if error is not None:
+                    told(question["nonce"], source=number, error=error)
+                    continue
+            _answer(question, number, exercise, played, answer, path, told)
+        changed = [n for n, text in _contents(answer).items() if before.get(n) != text]
+        told(question["nonce"], done=True, changed=changed)
+
+
+def _answer(
+    question: dict[str, Any],
+    source: int,
+    exercise: Exercise,
+    played: list[Played],
+    answer: types.ModuleType,
+    path: str,
+    told: Callable[..., None],
+) -> None:
     for number in question["checks"]:
-        check = exercise.checks[number]
-        if question["killed"]:
-            inputs = drawn(check, question["seed"], number, 1)[0]
-            error = attempt(functools.partial(check.killed, answer), inputs, path).get("error")
+        one = played[number]
+        rows = drawn(one, question["seed"], number)
+        if question.get("killed"):
+            killed = functools.partial(one.functions["killed"], answer)
+            error = attempt(killed, on_device(rows[0]), path).get("error")
             told(question["nonce"], check=number, seen={"error": error})
             continue
-        rows = drawn(check, question["seed"], number, check.draws)
-        for seen in observe(check, answer, rows, path):
-            told(question["nonce"], check=number, seen=seen)
-    told(question["nonce"], done=True)
+        play = functools.partial(one.functions["check"], answer)
+        if question.get("is_truth") and "truth" in one.functions:
+            play = functools.partial(one.functions["truth"], answer)
+        wanted = question.get("properties", one.check.properties)
+        for inputs, seen in zip(rows, observe(play, rows, wanted, path), strict=True):
+            if question.get("is_truth"):
+                named = zip(one.names, inputs, strict=False)
+                used = {name: value for name, value in named if name}
+                seen["inputs"] = encoded(flat(used))
+                seen["arguments"] = {"tree": encoded(flat(on_device(inputs)))}
+            if question.get("closed_form") and "closed_form" in one.functions:
+                seen["closed_form"] = attempt(one.functions["closed_form"], inputs, path)
+            told(question["nonce"], source=source, check=number, seen=seen)
 
 
-def drawn(check: Check, seed: int, number: int, count: int) -> list[tuple[Any, ...]]:
-    """Draw the hidden inputs of a check; the checker draws the same ones."""
-    return [check.inputs(np.random.default_rng([seed, number, draw])) for draw in range(count)]
+def staged(exercise: Exercise) -> list[Played]:
+    """Run the cells of a file that belong to its checks; return the functions of each check."""
+    space: dict[str, Any] = {"__name__": "<check>", "inputs": lambda rng: ()}
+    checks = iter(exercise.checks)
+    found = []
+    for cell in cells(exercise.text):
+        if cell.word not in ("setup", "inputs", "check"):
+            continue
+        own = space if cell.word != "check" else {**space}
+        code = at_its_lines(cell)
+        linecache.cache["<check>"] = (
+            len(exercise.text),
+            None,
+            exercise.text.splitlines(True),
+            "<check>",
+        )
+        exec(compile(code, "<check>", "exec", dont_inherit=True), own)
+        if cell.word == "check":
+            used = {one.id for one in ast.walk(ast.parse(cell.code)) if isinstance(one, ast.Name)}
+            given = list(inspect.signature(own["check"]).parameters)[1:]
+            names = [name if name in used else "" for name in given]
+            found.append(Played(next(checks), own["inputs"], own, names))
+    return found
+
+
+def drawn(one: Played, seed: int, number: int) -> list[tuple[Any, ...]]:
+    """Draw the hidden inputs of a check; each process draws the same ones."""
+    rows = []
+    for draw in range(one.check.draws):
+        inputs = one.inputs(np.random.default_rng([seed, number, draw]))
+        inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+        rows.append(jax.tree_util.tree_map(_single, inputs))
+    return rows
+
+
+def _single(leaf: Any) -> Any:
+    """NumPy's float64 as JAX's float32; a number of Python stays what it is."""
+    is_double = isinstance(leaf, np.ndarray | np.generic) and leaf.dtype == np.float64
+    return np.asarray(leaf, np.float32)[()] if is_double else leaf
 
 
 def on_device(inputs: Any) -> Any:
@@ -91,7 +174,7 @@ def on_device(inputs: Any) -> Any:
 
 
 def observe(
-    check: Check, answer: Any, rows: list[tuple[Any, ...]], path: str
+    play: Callable[..., Any], rows: list[tuple[Any, ...]], wanted: list[str], path: str
 ) -> Iterator[dict[str, Any]]:
     """Play a check with each of its inputs, and everything that its properties ask for.
 
@@ -101,14 +184,12 @@ def observe(
       For each of the inputs, and there for each property, what was seen: the leaves of a result, or
       the error.
     """
-    play = functools.partial(_as_of_learner(check.play), answer)
     jitted, with_keys = jax.jit(play), jax.jit(lambda *arguments: play(*arguments))
 
     @jax.jit
     def mapped(row: int, *arguments: Any) -> Any:
         return jax.tree_util.tree_map(lambda leaf: leaf[row], jax.vmap(play)(*arguments))
 
-    wanted = check.properties
     for row, inputs in enumerate(rows):
         given = on_device(inputs)
         seen: dict[str, Any] = {"eager": attempt(play, given, path)}
@@ -132,24 +213,6 @@ def observe(
         yield seen
 
 
-def _as_of_learner(play: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that :func:`.explain` looks into, as it does not into this package."""
-    copy = types.FunctionType(
-        _elsewhere(play.__code__),
-        play.__globals__,
-        play.__name__,
-        play.__defaults__,
-        play.__closure__,
-    )
-    copy.__module__ = "<check>"
-    return copy
-
-
-def _elsewhere(code: types.CodeType) -> types.CodeType:
-    inside = [_elsewhere(one) if isinstance(one, types.CodeType) else one for one in code.co_consts]
-    return code.replace(co_filename="<check>", co_consts=tuple(inside))
-
-
 def attempt(play: Callable[..., Any], inputs: Any, path: str) -> dict[str, Any]:
     """Call it; return the leaves of its result, or the error that it raised."""
     try:
@@ -161,7 +224,12 @@ def attempt(play: Callable[..., Any], inputs: Any, path: str) -> dict[str, Any]:
 def _findings(play: Callable[..., Any], inputs: Any, path: str) -> list[dict[str, Any]]:
     report = hs.explain(play, *inputs)
     return [
-        {"kind": one.kind, "name": one.name, "line": one.line, "form": one.form}
+        {
+            "kind": one.kind,
+            "name": one.name.removeprefix("function.args[0]."),  # the learner's module
+            "line": one.line,
+            "form": one.form,
+        }
         for one in report.findings
         if one.file == path or not one.file
     ]
@@ -175,18 +243,45 @@ def _described(error: BaseException, path: str) -> dict[str, Any]:
     if isinstance(error, SyntaxError) and error.filename == path:
         line = error.lineno
     try:
-        text = str(error)
+        text = str(error).replace(os.environ[WORK], "…")  # which differs from process to process
     except BaseException:  # its own class is the learner's
         text = ""
     kind = type(error).__name__
     return {"kind": kind, "text": text[:2000], "line": line}
 
 
-def _load(answer: types.ModuleType, path: str, source: str) -> None:
-    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+def _loaded(
+    exercise: Exercise, path: str, source: str, is_whole: bool
+) -> tuple[types.ModuleType, dict[str, Any] | None]:
+    """Return the module of an answer, or of a program that takes the place of a part of one."""
+    answer = types.ModuleType("answer")
     answer.__file__ = path
     sys.modules["answer"] = answer
-    exec(compile(source, path, "exec", dont_inherit=True), vars(answer))
+    try:
+        if not is_whole:
+            right = types.ModuleType("right")
+            for module in (right, answer):
+                _run(solution_code(exercise), RIGHT, module)
+            vars(answer)["right"] = right
+        _run(source, path, answer)
+    except BaseException as raised:
+        return answer, _described(raised, path)
+    return answer, None
+
+
+def _contents(answer: types.ModuleType) -> dict[str, str]:
+    """The variables of a module that an ordinary call may change, as text."""
+    kinds = (bool, int, float, str, list, dict, set, tuple, bytearray, np.ndarray)
+    return {
+        name: repr(value)
+        for name, value in list(vars(answer).items())
+        if not name.startswith("__") and isinstance(value, kinds)
+    }
+
+
+def _run(source: str, path: str, module: types.ModuleType) -> None:
+    linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
+    exec(compile(source, path, "exec", dont_inherit=True), vars(module))
 
 
 def _told(channel: Connection, guard: Guard, nonce: str, **message: Any) -> None:
@@ -199,7 +294,7 @@ def _say(channel: Connection, **message: Any) -> None:
     channel.send_bytes(json.dumps(message).encode())
 
 
-def _settle(printed: Connection, folder: str) -> None:
+def _settle(printed: Connection, folder: str, cache: str) -> None:
     """Make this process one of its own: its group, folder, devices and streams."""
     if hasattr(os, "setpgid"):
         os.setpgid(0, 0)
@@ -221,9 +316,21 @@ def _settle(printed: Connection, folder: str) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_disable_most_optimizations", True)  # XLA compiles more than it computes
+    if cache:
+        jax.config.update("jax_compilation_cache_dir", cache)
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
     flags = os.environ.get("XLA_FLAGS", "").split()  # those of the checker may ask for more
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if "device_count" not in flag)
     hs.use_devices(DEVICES)
+
+
+def _limit_time(seconds: int) -> None:
+    """End the process after so many seconds of computing, and tell its line; or of sleeping."""
+    faulthandler.dump_traceback_later(3 * seconds, exit=True)
+    if hasattr(signal, "setitimer"):
+        faulthandler.register(signal.SIGVTALRM, chain=True)
+        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
 
 def _limit_memory() -> None:

@@ -36,13 +36,13 @@ class Guard:
     """Refuses what is not allowed, and remembers it.
 
     Args:
-      work: the only folder that may be written to.
+      folders: the only ones that may be written to.
       home: the folder of the learner's file, from which modules may be imported.
     """
 
-    def __init__(self, work: Path, home: Path) -> None:
+    def __init__(self, folders: list[Path], home: Path) -> None:
         self.refused: list[tuple[str, str]] = []
-        self._work = work.resolve()
+        self._folders = {folder.resolve() for folder in folders}
         self._home = home.resolve()
         self._known = set(sys.modules)
         self._libraries = {
@@ -66,7 +66,7 @@ class Guard:
         if isinstance(path, int) or path is None:
             return
         place = Path(os.fsdecode(path)).absolute()
-        if place != Path(os.devnull) and self._work not in (place, *place.parents):
+        if place != Path(os.devnull) and self._folders.isdisjoint((place, *place.parents)):
             self._refuse(WRITES, os.fsdecode(path))
 
     def _refuse(self, kind: str, what: str) -> None:

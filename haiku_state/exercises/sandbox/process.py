@@ -20,6 +20,7 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
@@ -27,8 +28,10 @@ CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else 
 FORK: Any = multiprocessing.get_context("fork") if HAS_FORK_SERVER else None
 CHILD = "haiku_state.exercises.sandbox.child"
 START_SECONDS = 60
+GIBIBYTES = 4
 MORE_SECONDS = 10  # for a process that no longer ends by itself
 MANY_BYTES = 1 << 20
+TIME_IS_UP = -getattr(signal, "SIGVTALRM", 0)
 
 _STARTING = threading.Lock()
 
@@ -59,7 +62,9 @@ def prepare() -> None:
         forkserver.ensure_running()
 
 
-def begin(channel: Connection, printed: Connection, folder: str, *ours: Connection) -> None:
+def begin(
+    channel: Connection, printed: Connection, folder: str, cache: str, *ours: Connection
+) -> None:
     """Do what a learner's process does; it is imported there, and not here.
 
     A fork has the checker's ends of its pipes too: open, they would hide from it that the checker
@@ -67,7 +72,19 @@ def begin(channel: Connection, printed: Connection, folder: str, *ours: Connecti
     """
     for connection in ours:
         connection.close()
-    importlib.import_module(CHILD).main(channel, printed, folder)
+    importlib.import_module(CHILD).main(channel, printed, folder, cache)
+
+
+def cache_folder(kind: str) -> str:
+    """Return a folder of the user's own for compiled programs; "" where none can be made."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA") or "~/.cache"
+    folder = Path(base).expanduser() / "haiku_state" / "compiled" / kind
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return str(folder)
+    except (OSError, RuntimeError):  # nothing can be written there, or nobody is at home
+        return ""
 
 
 @contextlib.contextmanager
@@ -88,21 +105,23 @@ class Process:
     Nothing that the checker makes up later can be known to it.
 
     Args:
+      kind: ``"answers"`` or ``"solutions"``, which share no cache of compiled programs.
       can_fork: whether this process can be forked, having no threads and no arrays yet.
     """
 
-    def __init__(self, can_fork: bool = False) -> None:
+    def __init__(self, kind: str, can_fork: bool = False) -> None:
         context = (can_fork and FORK) or CONTEXT
         if context is CONTEXT:
             prepare()
         self._folder = tempfile.TemporaryDirectory(
             prefix="haiku_state_", ignore_cleanup_errors=True
         )
+        self.folder = self._folder.name
         self._channel, theirs = context.Pipe()
         self._stream, printed = context.Pipe(duplex=False)
         ours = (self._channel, self._stream) if context is FORK else ()
         self._process = context.Process(
-            target=begin, args=(theirs, printed, self._folder.name, *ours)
+            target=begin, args=(theirs, printed, self.folder, cache_folder(kind), *ours)
         )
         with _without_main():
             self._process.start()
@@ -125,43 +144,60 @@ class Process:
         self._process.close()
         self._folder.cleanup()
 
-    def run(self, job: dict[str, Any], question: dict[str, Any]) -> Ended:
-        """Send the job, ask the question once the answer is loaded, and wait for the end.
+    def run(self, job: dict[str, Any], question: dict[str, Any], seconds: int) -> Ended:
+        """Load an answer, ask the question, and wait for the end.
 
         Args:
-          job: ``module``, ``path``, ``source``, ``seconds``, and the folder ``work`` that it may
-            write to.
+          job: ``name`` and ``text`` of the exercise, ``path`` and ``source`` of the answer,
+            ``is_whole``, the ``seconds`` that it may compute, and the folder ``work``.
           question: ``checks``, ``seed`` and ``killed``.
+          seconds: how long it may take.
 
         Returns:
           All that it told.
         """
-        self._reader.start()
-        ended, nonce = Ended(), secrets.token_hex(16)
-        self._next(time.monotonic() + START_SECONDS)  # it has imported everything
-        end = time.monotonic() + job["seconds"] + MORE_SECONDS
-        self._ask(job)
+        ended = Ended()
+        end = self.load(job, seconds)
         loaded = self._next(end)
         if loaded is not None and "error" in loaded:
             ended.messages.append(loaded)
             if loaded["error"] is None:
-                self._ask({**question, "nonce": nonce})
-                while (message := self._next(end)) is not None and message.get("nonce") == nonce:
-                    ended.messages.append(message)
-                    if message.get("done"):
-                        break
+                ended.messages += self.ask(question, end)
             if ended.messages[-1].get("done") or loaded["error"] is not None:
                 ended.how = "done"
         if ended.how == "died":  # it has closed its channel, and is about to end
             self._process.join(2)
             ended.code = self._process.exitcode
-            ended.how = "time" if time.monotonic() >= end - MORE_SECONDS else "died"
+            is_late = ended.code == TIME_IS_UP or time.monotonic() >= end - MORE_SECONDS
+            ended.how = "time" if is_late else "died"
         self._kill()
         self._process.join()
         self._reader.join(5)  # it reads to the end of what was printed
         ended.how = "output" if self._too_much else ended.how
         ended.printed = self._printed.decode(errors="replace")
         return ended
+
+    def load(self, job: dict[str, Any], seconds: int) -> float:
+        """Send the job; return the time at which it has to have ended."""
+        self._reader.start()
+        self._next(time.monotonic() + START_SECONDS)  # it has imported everything
+        self._ask(job)
+        return time.monotonic() + seconds + MORE_SECONDS
+
+    def loaded(self, end: float) -> dict[str, Any]:
+        """Return what it tells when the job is loaded; nothing if it does not."""
+        return self._next(end) or {}
+
+    def ask(self, question: dict[str, Any], end: float) -> list[dict[str, Any]]:
+        """Return the answers to a question, of which the last one is ``done`` unless it ends."""
+        nonce = secrets.token_hex(16)
+        self._ask({**question, "nonce": nonce})
+        messages = []
+        while (message := self._next(end)) is not None and message.get("nonce") == nonce:
+            messages.append(message)
+            if message.get("done"):
+                break
+        return messages
 
     def _ask(self, message: dict[str, Any]) -> None:
         with contextlib.suppress(OSError):  # it has ended

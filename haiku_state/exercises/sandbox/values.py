@@ -4,8 +4,6 @@ import base64
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 Tree = dict[str, "Leaf"]
@@ -30,11 +28,16 @@ class Leaf:
 
 def flat(tree: Any) -> Tree:
     """Return the leaves of a tree by their paths; None is a leaf too."""
+    import jax  # late: the checker reads leaves, and has no need of it
+
     pairs = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda node: node is None)[0]
     return {jax.tree_util.keystr(path): _leaf(value) for path, value in pairs}
 
 
 def _leaf(value: Any) -> Leaf:
+    import jax
+    import jax.numpy as jnp
+
     if isinstance(value, jax.core.Tracer):
         return Leaf(text="a tracer")
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):

@@ -1,4 +1,4 @@
-"""The exercises of the package on the site: a card for each, and links to them in the lessons.
+"""The exercises of the package on the site: a list that unfolds, and links to them in the lessons.
 
 Their texts are those of the package, in the language of the page, so that a page and a terminal
 say the same.
@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from docutils import nodes
 from haiku_site import ROOT
-from haiku_site.content.course import link_to
+from haiku_site.content.course import after_whole_site, link_to
 from haiku_site.content.folds import Fold
+from haiku_site.notebooks.write import FOLDER, download
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -20,28 +22,28 @@ from sphinx.util.docutils import SphinxDirective
 import haiku_state
 from haiku_state import exercises
 from haiku_state.errors.language import reading, translated
-from haiku_state.exercises import tasks
+from haiku_state.exercises import course
 from haiku_state.exercises.exercise import Exercise
-from haiku_state.exercises.notebook import KINDS
+from haiku_state.exercises.notebook import KINDS, notebook_of
 
 ROOM = Path(haiku_state.__file__).parent
 WALKS = ROOT / "docs/exercises"
 
 
 class Cards(SphinxDirective):
-    """All exercises, by the parts of the course."""
+    """All exercises, by the parts of the course: titles, of which one is unfolded at a time."""
 
     def run(self) -> list[nodes.Node]:
         """Make a section for each part, and in it one for each exercise."""
         _depend(self.env.note_dependency)
         with reading(str(self.config.language)):
-            return [self._part(title, names) for title, names in tasks.PARTS]
+            return [self._part(title, names) for title, names in course.PARTS]
 
     def _part(self, title: str, names: tuple[str, ...]) -> nodes.Node:
         part = self._section(
-            translated(title), f"exercises-{tasks.PARTS.index((title, names)) + 1}"
+            translated(title), f"exercises-{course.PARTS.index((title, names)) + 1}"
         )
-        part += [self._card(tasks.load(name)) for name in names]
+        part += [self._card(course.load(name)) for name in names]
         return part
 
     def _section(self, title: str, name: str) -> nodes.section:
@@ -58,25 +60,34 @@ class Cards(SphinxDirective):
         minutes = _("about {minutes} minutes").format(minutes=exercise.minutes)
         about = [kind, nodes.Text(f" {minutes} · "), link_to(docname, self)]
         card += nodes.paragraph("", "", *about, translatable=False)
+        card += Fold(
+            "", *self._inside(exercise), prompt_show=_("Show the exercise"), name="exercise"
+        )
+        return card
+
+    def _inside(self, exercise: Exercise) -> Iterator[nodes.Node]:
         for paragraph in translated(exercise.statement).split("\n\n"):
-            card += nodes.paragraph("", "", *self._inline(paragraph), translatable=False)
-        passes = nodes.bullet_list(classes=["hs-passes"])
+            yield nodes.paragraph("", "", *self._inline(paragraph), translatable=False)
+        yield nodes.paragraph("", _("These checks have to pass:"), translatable=False)
+        passes = nodes.bullet_list()
         for check in exercise.checks:
             text = nodes.paragraph(
                 "", "", *self._inline(translated(check.title)), translatable=False
             )
             passes += nodes.list_item("", text)
-        card += passes
+        yield passes
         command = f"$ python -m haiku_state exercises start {exercise.name}"
-        card += nodes.literal_block("", command, language="console", translatable=False)
+        yield nodes.literal_block("", command, language="console", translatable=False)
+        text = _("Download this exercise as a notebook")
+        link = download(self.env.docname, f"exercises/{exercise.name}.ipynb", text)
+        yield nodes.paragraph("", "", link, translatable=False)
         stub = nodes.literal_block(
             "", exercises.stub(exercise.name), language="python", translatable=False
         )
-        card += Fold("", stub, prompt_show=_("Show the file that you start with"))
+        yield Fold("", stub, prompt_show=_("Show the file that you start with"))
         for number, hint in enumerate(exercise.hints, 1):
             text = nodes.paragraph("", "", *self._inline(translated(hint)), translatable=False)
-            card += Fold("", text, prompt_show=_("Hint {number}").format(number=number))
-        return card
+            yield Fold("", text, prompt_show=_("Hint {number}").format(number=number))
 
     def _inline(self, text: str) -> list[nodes.Node]:
         parsed = self.parse_text_to_nodes(text)
@@ -106,24 +117,25 @@ def _depend(note: Callable[[str], None]) -> None:
 
 def of_lesson(docname: str) -> Iterator[Exercise]:
     """Yield the exercises of a lesson."""
-    for name in tasks.ORDER:
-        exercise = tasks.load(name)
+    for name in course.ORDER:
+        exercise = course.load(name)
         if exercise.lesson.partition("#")[0] == docname:
             yield exercise
 
 
 def _link_exercises(app: Sphinx, document: nodes.document) -> None:
-    """End *On your own* of a lesson with its exercises, which are checked."""
-    docname = app.env.docname
-    found = list(of_lesson(docname))
-    for section in document.findall(nodes.section):
-        if found and "on-your-own" in section["ids"]:
-            _depend(app.env.note_dependency)
-            section += nodes.paragraph("", _("Exercises that are checked:"), translatable=False)
-            listed = nodes.bullet_list()
-            for exercise in found:
-                listed += nodes.list_item("", _link(exercise, docname, str(app.config.language)))
-            section += listed
+    """Link to each exercise where the section that it practises ends."""
+    docname, language = app.env.docname, str(app.config.language)
+    sections = {name: one for one in document.findall(nodes.section) for name in one["ids"]}
+    for exercise in of_lesson(docname):
+        _depend(app.env.note_dependency)
+        anchor = exercise.lesson.partition("#")[2]
+        section = sections.get(anchor, sections.get("on-your-own"))
+        if section is None:
+            continue
+        inner = section.first_child_matching_class(nodes.section)
+        link = _link(exercise, docname, language)
+        section.insert(len(section) if inner is None else inner, link)
 
 
 def _page_context(
@@ -153,7 +165,18 @@ def _link(exercise: Exercise, docname: str, language: str) -> nodes.paragraph:
         refexplicit=True,
         refwarn=True,
     )
-    return nodes.paragraph("", "", link, nodes.Text(f" ({about})"), translatable=False)
+    lead = nodes.inline("", _("Exercise"), classes=["hs-badge"])
+    texts = [lead, nodes.Text(" "), link, nodes.Text(f" ({about})")]
+    return nodes.paragraph("", "", *texts, translatable=False, classes=["hs-practise"])
+
+
+def _write_notebooks(app: Sphinx) -> None:
+    """Write a notebook for each exercise, in the language of the site."""
+    folder = Path(app.outdir, FOLDER, "exercises")
+    folder.mkdir(parents=True, exist_ok=True)
+    with reading(str(app.config.language)):
+        for name in course.ORDER:
+            nbformat.write(notebook_of(name), folder / f"{name}.ipynb")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -162,4 +185,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("exercise-walk", Walk)
     app.connect("doctree-read", _link_exercises)
     app.connect("html-page-context", _page_context)
+    after_whole_site(app, _write_notebooks)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -24,7 +24,10 @@ FOLDED = {
 
 
 class Fold(nodes.Element):
-    """A fold of our own: ``prompt_show`` unfolds it, and ``kind`` is a class for the styles."""
+    """A fold of our own: ``prompt_show`` unfolds it, and ``kind`` is a class for the styles.
+
+    Of folds with one ``name``, one is open at a time.
+    """
 
 
 class FoldCells(SphinxTransform):
@@ -42,7 +45,8 @@ class FoldCells(SphinxTransform):
 
 def _open(translator: Any, node: nodes.Element) -> None:
     text, kind = translator.encode(node["prompt_show"]), f"fold {node.get('kind', '')}".strip()
-    translator.body.append(f'<details class="{kind}"><summary>{text}</summary>\n')
+    name = f' name="{node["name"]}"' if node.get("name") else ""
+    translator.body.append(f'<details class="{kind}"{name}><summary>{text}</summary>\n')
 
 
 def _close(translator: Any, node: nodes.Element) -> None:

@@ -1,0 +1,258 @@
+"""Reads an exercise from its file: a docstring, and cells in the percent format of notebooks.
+
+The docstring holds the title, a line such as ``repair, 6 min, state/pytrees#in-practice``, the
+statement, and three hints as a list. The first cell is the program of the learner. The lines
+between ``# <solution>`` and ``# </solution>`` are those of the solution, and a line that begins
+with ``#:`` is one of the stub. Then come, each after a line that begins with ``# %%``:
+
+* ``setup``: what the cells below need, such as imports.
+* ``inputs``: a function ``inputs(rng)``, which draws what the checks below are called with.
+* ``check TITLE; properties; idea``: a function ``check(answer, *inputs)``, which plays it with the
+  learner's module. What must come out is what it gives for the solution, or for a function
+  ``truth(right, *inputs)`` beside it. A function ``closed_form(*inputs)`` is compared with the
+  solution when the exercise is tested.
+* ``idea NAME; lesson``: its text as a comment, and a wrong program: functions that take the place
+  of those of the solution, which they may call as ``right.NAME``. Each cell with nothing after
+  ``# %%`` is one more wrong program of the same idea.
+* ``right TITLE``: functions of another right answer.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from haiku_state.errors import ExerciseError
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
+from haiku_state.exercises import ideas
+from haiku_state.exercises.exercise import KINDS, PROPERTIES, Check, Exercise, Idea, Program
+from haiku_state.exercises.source import comments
+
+MARK = re.compile(r"# %%(?:$|[ \t]+(.*))")
+WORD = re.compile(r"(setup|inputs|check|idea|right)\b:?\s*(.*)")
+
+WRONG_CELL = _("{file}, line {line}: {problem}")
+WHY_FORMAT = _("the command `exercises new` writes a file to begin with")
+NO_DOCSTRING = _("the docstring is missing, or Python cannot read the file")
+NO_ABOUT = _("the line below the title is not kind, minutes and lesson")
+NO_HINTS = _("the docstring does not end with a list of three hints")
+NO_FUNCTION = _("the cell defines no function `{name}`")
+UNKNOWN_CELL = _("`{word}` is no kind of cell")
+NO_CHECK = _("there is no check")
+UNKNOWN_PROPERTY = _("`{word}` is no property of a check")
+UNKNOWN_IDEA = _("no cell has the idea `{name}`, and the course has none of that name")
+NO_TEXT = _("the idea `{name}` has no text: a comment below the line")
+
+
+class Cell(NamedTuple):
+    """A cell: its word, the fields after it, its code, and the number of its first line."""
+
+    word: str
+    fields: tuple[str, ...]
+    code: str
+    line: int
+
+
+def read(name: str, text: str) -> Exercise:
+    """Return the exercise that a file holds.
+
+    Args:
+      name: the name of the file, without ``.py``.
+      text: what is in it.
+
+    Raises:
+      ExerciseError: if something is not as it should be, with its line.
+    """
+    return _Reader(name, text).exercise()
+
+
+def doc_of(name: str, text: str) -> tuple[str, str, tuple[str, ...], list[str]]:
+    """Return the title, the line about it, the hints and the paragraphs of the statement."""
+    try:
+        doc = ast.get_docstring(ast.parse(text)) or ""
+    except SyntaxError as error:
+        raise _error(name, error.lineno or 1, NO_DOCSTRING) from None
+    title, about, *paragraphs = [*doc.split("\n\n"), "", ""]
+    paragraphs = [one for one in paragraphs if one]
+    if not title:
+        raise _error(name, 1, NO_DOCSTRING)
+    hints = re.split(r"^- ", paragraphs.pop(), flags=re.M) if paragraphs else []
+    if len(hints) != 4 or hints[0]:
+        raise _error(name, doc.count("\n") + 1, NO_HINTS)
+    return title, about, tuple(map(_joined, hints[1:])), paragraphs
+
+
+def cells(text: str) -> list[Cell]:
+    """Return the cells of a file; the first one is the program."""
+    lines = text.splitlines()
+    starts = [number for number, line in enumerate(lines) if MARK.match(line)]
+    found: list[Cell] = []
+    for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        head = MARK.match(lines[start])[1] or ""  # type: ignore[index]
+        word, fields = "" if found else "program", tuple[str, ...]()
+        if match := WORD.match(head):
+            word, fields = match[1], tuple(field.strip() for field in match[2].split(";"))
+        elif head and found:
+            word, fields = "unknown", (head,)
+        code = "\n".join(lines[start + 1 : end])
+        found.append(Cell(word, fields, code, start + 2))
+    return found
+
+
+def solution_code(exercise: Exercise) -> str:
+    """Return the code of the solution, with as many empty lines above it as in the file."""
+    kept = [
+        "" if re.match(r"\s*#(:| </?solution>)", line) else line
+        for line in exercise.program.splitlines()
+    ]
+    return "\n".join(kept)
+
+
+def at_its_lines(cell: Cell) -> str:
+    """Return the code of a cell so that its lines have the numbers of the file."""
+    return "\n" * (cell.line - 1) + cell.code
+
+
+def texts(name: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield each text that a learner reads, in English, with the number of its line."""
+    exercise = read(name, text)
+    yield 1, exercise.title
+    yield 1, exercise.statement
+    yield from ((1, hint) for hint in exercise.hints)
+    yield from comments(exercise.program)
+    yield from ((check.line - 1, check.title) for check in exercise.checks)
+    for cell in cells(text):
+        if cell.word == "idea" and (words := _leading_comment(cell.code)):
+            yield cell.line, words
+
+
+class _Reader:
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.text, self.cells = name, text, cells(text)
+        self.ideas: dict[str, Idea] = {}
+
+    def exercise(self) -> Exercise:
+        title, about, hints, paragraphs = doc_of(self.name, self.text)
+        match = re.fullmatch(
+            r"(\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
+        )
+        if match is None or match[1] not in KINDS:
+            raise self._error(3, NO_ABOUT)
+        checked = [(cell, code) for cell, code in self._checks()]
+        self.ideas = {idea.name: idea for idea in self._ideas()}
+        checks = tuple(self._check(cell, functions) for cell, functions in checked)
+        if not checks:
+            raise self._error(len(self.text.splitlines()), NO_CHECK)
+        return Exercise(
+            self.name,
+            self.text,
+            _joined(title),
+            match[1],
+            int(match[2]),
+            match[3],
+            "\n\n".join(map(_joined, paragraphs)),
+            hints,
+            at_its_lines(self.cells[0]),
+            checks,
+            tuple(self._programs()),
+            int(match[4] or 10),
+            match[5] or "",
+        )
+
+    def _error(self, line: int, problem: str, /, **words: str) -> ExerciseError:
+        return _error(self.name, line, problem, **words)
+
+    def _checks(self) -> Iterator[tuple[Cell, set[str]]]:
+        for cell in self.cells:
+            if cell.word == "unknown":
+                raise self._error(cell.line - 1, UNKNOWN_CELL, word=cell.fields[0])
+            wanted = {"inputs": "inputs", "check": "check"}.get(cell.word)
+            functions = _functions(cell.code)
+            if wanted and wanted not in functions:
+                raise self._error(cell.line - 1, NO_FUNCTION, name=wanted)
+            if cell.word == "check":
+                yield cell, functions
+
+    def _ideas(self) -> Iterator[Idea]:
+        known = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}
+        for cell in self.cells:
+            if cell.word != "idea":
+                continue
+            name, lesson, *_more = (*cell.fields, "")
+            words = _leading_comment(cell.code)
+            if words:
+                yield Idea(name, words, lesson)
+            elif name in known:
+                yield known[name]
+            else:
+                raise self._error(cell.line - 1, NO_TEXT, name=name)
+
+    def _check(self, cell: Cell, functions: set[str]) -> Check:
+        title, words, name, *_more = (*cell.fields, "", "")
+        settings: dict[str, float] = {}
+        wanted: dict[str, None] = {}
+        for word in words.split():
+            key, _equals, number = word.partition("=")
+            if word == "once":
+                settings["draws"] = 1
+            elif word in PROPERTIES:
+                wanted |= dict.fromkeys(PROPERTIES[word])
+            elif key in ("draws", "tolerance") and re.fullmatch(r"[\d.e-]+", number):
+                settings[key] = int(number) if key == "draws" else float(number)
+            else:
+                raise self._error(cell.line - 1, UNKNOWN_PROPERTY, word=word)
+        shared = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}
+        idea = (shared | self.ideas).get(name)
+        if idea is None:
+            raise self._error(cell.line - 1, UNKNOWN_IDEA, name=name)
+        is_killed = "killed" in functions
+        return Check(title, idea, tuple(wanted), is_killed=is_killed, line=cell.line, **settings)  # type: ignore[arg-type]
+
+    def _programs(self) -> Iterator[Program]:
+        idea: Idea | None = None
+        for cell in self.cells[1:]:
+            if cell.word in ("idea", "right"):
+                idea = self.ideas[cell.fields[0]] if cell.word == "idea" else None
+                last = cell.word
+            elif cell.word or last not in ("idea", "right"):
+                last = cell.word
+                continue
+            if _has_code(cell.code):
+                title = cell.fields[0] if cell.word == "right" else ""
+                yield Program(at_its_lines(cell), cell.line, idea, title)
+
+
+def _error(name: str, line: int, problem: str, /, **words: str) -> ExerciseError:
+    file = f"{name}.py"
+    told = translated(problem).format(**words)
+    return ExerciseError(
+        problem=translated(WRONG_CELL).format(file=file, line=line, problem=told),
+        wrong=f"python -m haiku_state exercises test {file}",
+        right="python -m haiku_state exercises new NAME --from counter",
+        why=WHY_FORMAT,
+    )
+
+
+def _functions(code: str) -> set[str]:
+    return {node.name for node in ast.parse(code).body if isinstance(node, ast.FunctionDef)}
+
+
+def _has_code(code: str) -> bool:
+    return bool(ast.parse(code).body)
+
+
+def _leading_comment(code: str) -> str:
+    lines = code.splitlines()
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    comment = []
+    for line in lines[first:]:
+        if not line.startswith("# "):
+            break
+        comment.append(line[2:])
+    return _joined("\n".join(comment))
+
+
+def _joined(paragraph: str) -> str:
+    """Return a paragraph as one line, which is what a catalog holds."""
+    return " ".join(paragraph.split())

@@ -1,0 +1,199 @@
+"""Batch normalization from its formula
+
+write, 10 min, haiku/batch_norm#the-layer-whose-state-matters
+
+Complete the module `Normalize`. With `is_training=True` it normalizes each column of `x` by the
+mean and the variance of this batch, and updates the running statistics: each of `mean` and `var` in
+the state becomes `decay_rate` times its old value plus `1 - decay_rate` times the value of the
+batch. With `is_training=False` it normalizes by the running statistics, and changes nothing. It
+must also be right for inputs with a mean of 10,000 and a standard deviation of 1.
+
+- Which statistics does each of the two modes use, and which mode writes the state?
+- An `if is_training:` before the `return` can compute the statistics of the batch, write the
+  running ones, and let the last line use those of the batch.
+- The variance is `((x - mean) ** 2).mean(axis=0)`, with the mean of the batch; both are written
+  with `hk.set_state`, as weighted sums of the old and the new value.
+"""
+
+# %%
+# Normalize each column of a batch. The module remembers a typical mean and
+# variance, so that it can also normalize a single row.
+import haiku as hk
+import jax.numpy as jnp
+
+
+class Normalize(hk.Module):
+    def __init__(self, decay_rate, name=None):
+        super().__init__(name=name)
+        self.decay_rate = decay_rate
+
+    def __call__(self, x, is_training):
+        mean = hk.get_state("mean", x.shape[1:], init=jnp.zeros)
+        var = hk.get_state("var", x.shape[1:], init=jnp.ones)
+        # So far, this is the evaluation. Add the training.
+        # <solution>
+        if is_training:
+            d, running_mean, running_var = self.decay_rate, mean, var
+            mean = x.mean(axis=0)
+            var = ((x - mean) ** 2).mean(axis=0)
+            hk.set_state("mean", d * running_mean + (1 - d) * mean)
+            hk.set_state("var", d * running_var + (1 - d) * var)
+        # </solution>
+        return (x - mean) / jnp.sqrt(var + 1e-5)
+
+
+# %% setup
+import haiku as hk
+import numpy as np
+
+
+def pair_of(answer, d, is_training):
+    return hk.transform_with_state(lambda x: answer.Normalize(d, name="norm")(x, is_training))
+
+
+# %% inputs
+def inputs(rng):
+    state = {"mean": rng.normal(size=3), "var": rng.uniform(1, 3, 3)}
+    x = rng.normal(rng.uniform(-5, 5, 3), rng.uniform(0.5, 2, 3), (6, 3))
+    far = rng.normal(rng.uniform(1e4, 3e4, 2), 1, (16, 2))
+    return np.float32(rng.uniform(0.6, 0.9)), state, x, far
+
+
+# %% check in training: the batch's own statistics, and new running ones; pure jit vmap tolerance=0.0001; batch statistics
+def check(answer, decay_rate, state, x, far):
+    return pair_of(answer, decay_rate, True).apply({}, {"norm": state}, None, x)
+
+
+def closed_form(decay_rate, state, x, far):
+    d, x = float(decay_rate), x.astype(float)
+    mean, var = x.mean(axis=0), x.var(axis=0)
+    new = {"mean": d * state["mean"] + (1 - d) * mean, "var": d * state["var"] + (1 - d) * var}
+    return (x - mean) / np.sqrt(var + 1e-5), {"norm": new}
+
+
+# %% check in evaluation: the running statistics, which stay as they are; pure jit tolerance=0.0001; evaluation
+def check(answer, decay_rate, state, x, far):
+    pair = pair_of(answer, decay_rate, False)
+    outputs, new_state = pair.apply({}, {"norm": state}, None, x)
+    return outputs, pair.apply({}, {"norm": state}, None, x[:1])[0], new_state
+
+
+# %% check far from zero, the variance is still right; tolerance=0.02; cancellation
+def check(answer, decay_rate, state, x, far):
+    pair = pair_of(answer, 0.5, True)
+    return pair.apply(*pair.init(None, far), None, far)
+
+
+# %% idea evaluation
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        super().__call__(x, is_training)
+        return (x - x.mean(axis=0)) / jnp.sqrt(x.var(axis=0) + 1e-5)
+
+
+# %% idea dropped state
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        if is_training:
+            return (x - x.mean(axis=0)) / jnp.sqrt(x.var(axis=0) + 1e-5)
+        return super().__call__(x, is_training)
+
+
+# %% idea batch statistics
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        super().__call__(x, is_training)
+        return super().__call__(x, False)
+
+
+# %% idea evaluation writes
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        outputs = super().__call__(x, is_training)
+        if not is_training:
+            super().__call__(x, True)
+        return outputs
+
+
+# %% idea decay rate
+class Normalize(right.Normalize):
+    def __init__(self, decay_rate, name=None):
+        super().__init__(1 - decay_rate, name)
+
+
+# %% idea variance; haiku/batch_norm#far-from-zero
+# The variance is the mean of the squared deviations, over all rows of the batch: neither its root,
+# nor divided by one row less.
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        d, var = self.decay_rate, hk.get_state("var", x.shape[1:], init=jnp.ones)
+        outputs = super().__call__(x, is_training)
+        if is_training:
+            hk.set_state("var", d * var + (1 - d) * x.std(axis=0))
+        return outputs
+
+
+# %%
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        d, var = self.decay_rate, hk.get_state("var", x.shape[1:], init=jnp.ones)
+        outputs = super().__call__(x, is_training)
+        if is_training:
+            hk.set_state("var", d * var + (1 - d) * x.var(axis=0, ddof=1))
+            outputs = (x - x.mean(axis=0)) / jnp.sqrt(x.var(axis=0, ddof=1) + 1e-5)
+        return outputs
+
+
+# %% idea one per column
+# Each column has a mean and a variance of its own. They are taken over the rows.
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        return super().__call__(x.reshape(-1, 1), is_training).reshape(x.shape)
+
+
+# %%
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        outputs = super().__call__(x.reshape(-1, 1), is_training).reshape(x.shape)
+        hk.set_state("mean", hk.get_state("mean").mean())
+        hk.set_state("var", hk.get_state("var").mean())
+        return outputs
+
+
+# %%
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        return super().__call__(x - x.mean(axis=1), is_training)
+
+
+# %% idea cancellation; haiku/batch_norm#far-from-zero
+# In float32, the difference of two large and nearly equal numbers has no digits left. With inputs
+# far from zero, a variance must not be computed as such a difference.
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        outputs = super().__call__(x, is_training)
+        var = (x**2).mean(axis=0) - x.mean(axis=0) ** 2
+        return (x - x.mean(axis=0)) / jnp.sqrt(var + 1e-5) if is_training else outputs
+
+
+# %% idea running statistics
+# The outputs are right. Both running statistics are updated, each from its old value and that of
+# the batch, and by the decay rate that the module is given.
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        var = hk.get_state("var", x.shape[1:], init=jnp.ones)
+        outputs = super().__call__(x, is_training)
+        hk.set_state("var", var)
+        return outputs
+
+
+# %% right jnp.var, and one return for each mode
+class Normalize(right.Normalize):
+    def __call__(self, x, is_training):
+        mean = hk.get_state("mean", x.shape[1:], init=jnp.zeros)
+        var = hk.get_state("var", x.shape[1:], init=jnp.ones)
+        if not is_training:
+            return (x - mean) / jnp.sqrt(var + 1e-5)
+        hk.set_state("mean", mean + (1 - self.decay_rate) * (x.mean(0) - mean))
+        hk.set_state("var", var + (1 - self.decay_rate) * (jnp.var(x, 0) - var))
+        return (x - x.mean(0)) / jnp.sqrt(jnp.var(x, 0) + 1e-5)

@@ -1,0 +1,103 @@
+"""A counter as two pure functions
+
+write, 5 min, state/stateful_computations#the-general-strategy
+
+Write `count` and `reset` as pure functions: each takes the state, and returns an output and the new
+state. The output of `count` is the increment, that of `reset` is `None`.
+
+- Which two things does a caller need from `count` in order to call it once more?
+- Look at the line with `return`: the output and the new state are there as a pair.
+- The new state is `state + increment`; put it behind the output, with a comma between.
+"""
+
+# %%
+# The counter of a shop's door adds as many people as come in at once. Its
+# state is the count.
+
+
+def count(state, increment):
+    # Return how many people came in, and the new state.
+    #: global total
+    #: total = total + increment
+    #: return total
+    # <solution>
+    return increment, state + increment
+    # </solution>
+
+
+def reset(state):
+    # Return nothing, and the state from which the counter starts again.
+    #: state = 0
+    #: return state
+    # <solution>
+    return None, state * 0
+    # </solution>
+
+
+# %% setup
+import numpy as np
+
+
+# %% inputs
+def inputs(rng):
+    return np.int32(rng.integers(10, 99)), np.int32(rng.integers(1, 9))
+
+
+# %% check `count` returns the increment and the new state; pure jit vmap types; output and state
+def check(answer, state, increment):
+    return answer.count(state, increment)
+
+
+# %% check `reset` returns `None` and a state of 0; pure jit types; output and state
+def check(answer, state, increment):
+    return answer.reset(state)
+
+
+# %% idea order
+# The output comes first, and the new state second: every function of the course does so.
+def count(state, increment):
+    return state + increment, increment
+
+
+# %% idea dropped state; state/stateful_computations#state-in-state-out
+# The new state does not come out, so the next call would start from the old one.
+def count(state, increment):
+    return increment, state
+
+
+# %%
+def count(state, increment):
+    return state + increment
+
+
+# %%
+def reset(state):
+    return None, state
+
+
+# %%
+def reset(state):
+    return None
+
+
+# %% idea output and state
+# Two things come out, as a pair: the output, and the state from which the next call goes on. Each of
+# them has its own value.
+def count(state, increment):
+    return state + increment, state + increment
+
+
+# %% idea hidden input
+def count(state, increment):
+    global total
+    total = total + increment
+    return total
+
+
+# %% idea leak
+kept = []
+
+
+def count(state, increment):
+    kept.append(state + increment)
+    return increment, kept[-1]

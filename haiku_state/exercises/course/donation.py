@@ -1,0 +1,189 @@
+"""What remains after a donation
+
+repair, 8 min, update/jitted_update#the-old-train-state-is-gone
+
+The step donates its train state, so the program below fails. Repair `start` and `train`. After
+`start(params)`, the train state can be donated, and the caller can still read `params` after any
+step. `train(step, train_state, batches)` returns `(train_state, best)`: the last train state, and
+the params whose loss was the smallest. The loss of a step is that of the params that went into it.
+
+- How many arrays are there after `start`, and who else holds them?
+- Look at every place that gives a second name to an array which a step gets later.
+- `jax.tree.map(jnp.copy, params)` makes new arrays, if it runs before the step.
+"""
+
+# %%
+# Training with an average of the params. The step is given: it donates the
+# train state, and returns the next one and the loss of the params it got.
+import jax
+import jax.numpy as jnp
+
+
+def start(params):
+    # Return a train state in which both parts begin as the params.
+    #: return {"params": params, "average": params}
+    # <solution>
+    params = jax.tree.map(jnp.copy, params)
+    return {"params": params, "average": jax.tree.map(jnp.copy, params)}
+    # </solution>
+
+
+def train(step, train_state, batches):
+    # Return the last train state, and the params with the smallest loss.
+    best, best_loss = None, float("inf")
+    for batch in batches:
+        #: before = train_state["params"]
+        # <solution>
+        before = jax.tree.map(jnp.copy, train_state["params"])
+        # </solution>
+        train_state, loss = step(train_state, batch)
+        if loss < best_loss:
+            best, best_loss = before, loss
+    return train_state, best
+
+
+# %% setup
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+def plain(train_state, batch):
+    params = train_state["params"]
+    loss = ((params["w"] - batch) ** 2).mean() + params["b"] ** 2
+    params = {"w": params["w"] - 0.2 * (params["w"] - batch), "b": params["b"] * 0.5}
+    average = {name: 0.9 * train_state["average"][name] + 0.1 * params[name] for name in params}
+    return {"params": params, "average": average}, loss
+
+
+def donating():
+    # a new function each time: its later calls raise the same error with a different class
+    step = jax.jit(lambda *arguments: plain(*arguments), donate_argnums=0)
+    return lambda *arguments: step(*arguments)  # without a `__wrapped__`, which donates nothing
+
+
+# %% inputs
+def inputs(rng):
+    sizes = rng.permutation(5) + 1  # the smallest loss is at any step
+    params = {"w": rng.normal(size=3), "b": np.float32(rng.normal())}
+    return params, [size * rng.normal(size=3) for size in sizes]
+
+
+# %% check The train state of `start` can be donated, and the caller keeps `params`; once; both parts
+def check(answer, params, batches):
+    train_state, _ = donating()(answer.start(params), batches[0])
+    return {"next": train_state, "params": params}
+
+
+# %% check `train` returns the params with the smallest loss, and they can be read; draws=5; before the step
+def check(answer, params, batches):
+    train_state = {"params": params, "average": jax.tree.map(jnp.copy, params)}
+    train_state, best = answer.train(donating(), train_state, batches)
+    return {"last": train_state, "best": best}
+
+
+def closed_form(params, batches):
+    states, losses = [{"params": params, "average": params}], []
+    for batch in batches:
+        train_state, loss = plain(states[-1], batch.astype(float))
+        states.append(train_state)
+        losses.append(loss)
+    return {"last": states[-1], "best": states[np.argmin(losses)]["params"]}
+
+
+# %% idea shared buffer
+# Two leaves of the train state are one array. Its memory cannot be donated twice, so each leaf
+# needs memory of its own.
+def start(params):
+    copy = jax.tree.map(jnp.copy, params)
+    return {"params": copy, "average": copy}
+
+
+# %% idea both parts
+# In the first train state, the params and their average are both equal to `params`.
+def start(params):
+    return right.start(params) | {"average": jax.tree.map(jnp.zeros_like, params)}
+
+
+# %% idea donated buffer
+# An array was donated, and is read afterwards: its memory holds other numbers by now. Another name
+# for an array, or another dict around it, is not a second array.
+def train(step, train_state, batches):
+    best, best_loss = None, float("inf")
+    for batch in batches:
+        before = train_state["params"]
+        train_state, loss = step(train_state, batch)
+        if loss < best_loss:
+            best, best_loss = before, loss
+    return train_state, best
+
+
+# %%
+def train(step, train_state, batches):
+    best, best_loss = None, float("inf")
+    for batch in batches:
+        before = train_state["params"]
+        train_state, loss = step(train_state, batch)
+        if loss < best_loss:
+            best, best_loss = jax.tree.map(jnp.copy, before), loss
+    return train_state, best
+
+
+# %%
+def train(step, train_state, batches):
+    losses = [step(train_state, batch)[1] for batch in batches]
+    return right.train(step, train_state, batches[: losses.index(min(losses))])
+
+
+# %% idea caller's params
+# The params that the caller had passed are gone: the train state held the caller's own arrays, and
+# the first step has donated them.
+def start(params):
+    return right.start(params) | {"params": params}
+
+
+# %% idea before the step
+# These are not the last train state and the params with the smallest loss. The loss that a step
+# returns is that of the params that went in, and not of those that came out.
+def train(step, train_state, batches):
+    best, best_loss = None, float("inf")
+    for batch in batches:
+        train_state, loss = step(train_state, batch)
+        if loss < best_loss:
+            best, best_loss = jax.tree.map(jnp.copy, train_state["params"]), loss
+    return train_state, best
+
+
+# %%
+def train(step, train_state, batches):
+    best, best_loss = None, float("-inf")
+    for batch in batches:
+        before = jax.tree.map(jnp.copy, train_state["params"])
+        train_state, loss = step(train_state, batch)
+        if loss > best_loss:
+            best, best_loss = before, loss
+    return train_state, best
+
+
+# %%
+def train(step, train_state, batches):
+    train_state, _ = right.train(step, train_state, batches)
+    return train_state, train_state["params"]
+
+
+# %% right the copies are made by deepcopy, and the best params by one more step back
+import copy
+
+
+def start(params):
+    return {"params": copy.deepcopy(params), "average": copy.deepcopy(params)}
+
+
+def train(step, train_state, batches):
+    best, best_loss = None, None
+    for batch in batches:
+        before = copy.deepcopy(train_state)
+        train_state, loss = step(train_state, batch)
+        if best is None or loss < best_loss:
+            best, best_loss = before["params"], float(loss)
+    return train_state, best

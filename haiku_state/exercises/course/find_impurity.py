@@ -1,0 +1,139 @@
+"""Find the impurities
+
+repair, 8 min, haiku/see_inside#which-tool-sees-which-bug
+
+`measure(state, rng, temperature)` returns the reading and the new state, a dict with `count` and
+`highest`. Three things make it impure. Repair it, so that `explain` finds nothing, the noise is
+`jax.random.normal(rng)`, and the highest reading is that of `state` and of this call.
+`hs.explain(measure, state, rng, temperature)` shows you where to look.
+
+- What does `measure` read or change that is neither an argument nor a result?
+- Look at the generator, at the list, and at the two lines that assign to `state`. Which of the
+  arguments is not used at all?
+- Return a new dict with `state["count"] + 1` and `jnp.maximum(state["highest"], reading)`.
+"""
+
+# %%
+# A thermometer reports noisy readings. Its state is the number of readings
+# and the highest of them.
+import jax
+import jax.numpy as jnp
+
+#: import numpy as np
+#:
+#: readings = []
+#: noise = np.random.default_rng(0)
+
+
+def measure(state, rng, temperature):
+    #: reading = temperature + noise.normal()
+    #: readings.append(reading)
+    #: state["count"] += 1
+    #: state["highest"] = jnp.max(jnp.stack(readings))
+    #: return reading, state
+    # <solution>
+    reading = temperature + jax.random.normal(rng)
+    count = state["count"] + 1
+    highest = jnp.maximum(state["highest"], reading)
+    return reading, {"count": count, "highest": highest}
+    # </solution>
+
+
+# %% setup
+import jax
+import numpy as np
+
+
+# %% inputs
+def inputs(rng):
+    highest = rng.uniform(20, 30)
+    state = {"count": np.int32(rng.integers(3, 9)), "highest": np.float32(highest)}
+    return state, np.uint32(rng.integers(2**31)), highest + np.array([-9.0, 9.0, 1.0, 18.0])
+
+
+# %% check the readings and the states follow from the arguments; pure jit vmap once; hidden memory
+def check(answer, state, seed, temperatures):
+    readings, states = [], []
+    for key, temperature in zip(jax.random.split(jax.random.key(seed), 4), temperatures):
+        reading, state = answer.measure(state, key, temperature)
+        readings.append(reading)
+        states.append(jax.tree.map(lambda leaf: leaf, state))  # the next call may change it
+    return readings, states
+
+
+# %% idea hidden randomness; pure/transformations#what-purity-buys
+# The noise has to come from the key that is passed in, and from nothing else. A generator of NumPy
+# changes a state of its own at each draw, and a key of one's own is always the same.
+import numpy as np
+
+noise = np.random.default_rng(0)
+
+
+def measure(state, rng, temperature):
+    reading = temperature + noise.normal()
+    highest = jnp.maximum(state["highest"], reading)
+    return reading, {"count": state["count"] + 1, "highest": highest}
+
+
+# %%
+import numpy as np
+
+noise, readings = np.random.default_rng(0), []
+
+
+def measure(state, rng, temperature):
+    readings.append(temperature + noise.normal())
+    highest = jnp.max(jnp.stack(readings))
+    return readings[-1], {"count": state["count"] + 1, "highest": highest}
+
+
+# %%
+def measure(state, rng, temperature):
+    return right.measure(state, jax.random.key(0), temperature)
+
+
+# %% idea hidden memory
+# The function remembers something outside of its arguments, so the state that it is given does not
+# decide alone what comes out.
+readings = []
+
+
+def measure(state, rng, temperature):
+    reading, new = right.measure(state, rng, temperature)
+    readings.append(reading)
+    return reading, new | {"highest": jnp.max(jnp.stack(readings))}
+
+
+# %% idea highest reading
+# The highest reading is one of two: the highest before, which is in the state, or the reading of
+# this call.
+def measure(state, rng, temperature):
+    reading, new = right.measure(state, rng, temperature)
+    return reading, new | {"highest": reading}
+
+
+# %%
+def measure(state, rng, temperature):
+    reading, new = right.measure(state, rng, temperature)
+    return reading, new | {"highest": jnp.maximum(state["highest"], temperature)}
+
+
+# %% idea not traceable
+def measure(state, rng, temperature):
+    reading, new = right.measure(state, rng, temperature)
+    return reading, new | {"highest": max(state["highest"], reading)}
+
+
+# %% idea changed argument
+def measure(state, rng, temperature):
+    reading, new = right.measure(state, rng, temperature)
+    state["count"], state["highest"] = new["count"], new["highest"]
+    return reading, state
+
+
+# %% right a copy of the state, which is then changed
+def measure(state, rng, temperature):
+    reading, new = temperature + jax.random.normal(rng), dict(state)
+    new["count"] += 1
+    new["highest"] = jnp.where(reading > new["highest"], reading, new["highest"])
+    return reading, new

@@ -1,0 +1,200 @@
+"""A frozen encoder
+
+repair, 10 min, update/frozen_parts#three-ways-to-freeze
+
+`stop_gradient` was meant to freeze the encoder, but its weights shrink. Change the program so that
+the params of the encoder and its running mean stay exactly as they are, and the head is trained as
+before.
+
+The check calls `init(params)`, which returns the `opt_state`, and then `update(params, state,
+opt_state, batch)` several times, which returns the new params, state and `opt_state`. The
+`opt_state` may hold moments only of what is trained.
+
+- What does the optimizer do with a param whose gradient is zero?
+- Look at `optimizer.init` and `optimizer.update`: both get the params of the encoder too. And look
+  at the state that `update` returns.
+- `hk.data_structures.partition(is_frozen, params)` returns the two halves, and `merge` puts them
+  together. Give `optimizer` the second half alone. Into the new state, put the old entry of the
+  encoder.
+"""
+
+# %%
+# The head of a network is fine-tuned. The encoder must stay as it is: its
+# params, and the running mean that it keeps in the state.
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import optax
+
+
+def is_frozen(module, name, value):
+    return module == "encoder"
+
+
+def loss_fn(params, state, batch):
+    #: params = {**params, "encoder": jax.lax.stop_gradient(params["encoder"])}
+    mean = state["encoder"]["mean"]
+    hidden = jnp.tanh((batch["x"] - mean) @ params["encoder"]["w"])
+    error = hidden @ params["head"]["w"] - batch["y"]
+    mean = 0.9 * mean + 0.1 * jnp.mean(batch["x"], axis=0)
+    count = state["head"]["count"] + 1
+    state = {"encoder": {"mean": mean}, "head": {"count": count}}
+    return jnp.mean(jnp.square(error)), state
+
+
+optimizer = optax.adamw(0.1, weight_decay=0.1)
+
+
+def init(params):
+    #: return optimizer.init(params)
+    # <solution>
+    _, trained = hk.data_structures.partition(is_frozen, params)
+    return optimizer.init(trained)
+    # </solution>
+
+
+def update(params, state, opt_state, batch):
+    #: grad_fn = jax.grad(loss_fn, has_aux=True)
+    #: grads, state = grad_fn(params, state, batch)
+    #: updates, opt_state = optimizer.update(grads, opt_state, params)
+    #: return optax.apply_updates(params, updates), state, opt_state
+    # <solution>
+    frozen, trained = hk.data_structures.partition(is_frozen, params)
+
+    def loss_of(trained):
+        params = hk.data_structures.merge(frozen, trained)
+        return loss_fn(params, state, batch)
+
+    grads, new_state = jax.grad(loss_of, has_aux=True)(trained)
+    updates, opt_state = optimizer.update(grads, opt_state, trained)
+    trained = optax.apply_updates(trained, updates)
+    new_state = {**new_state, "encoder": state["encoder"]}
+    return hk.data_structures.merge(frozen, trained), new_state, opt_state
+    # </solution>
+
+
+# %% setup
+import jax
+import numpy as np
+
+
+def two_steps(answer, params, state, batch):
+    opt_state = answer.init(params)
+    for _step in range(2):
+        params, state, opt_state = answer.update(params, state, opt_state, batch)
+    return params, state
+
+
+# %% inputs
+def inputs(rng):
+    params = {"encoder": {"w": rng.normal(size=(3, 2))}, "head": {"w": rng.normal(size=2)}}
+    count = np.int32(rng.integers(5, 50))
+    state = {"encoder": {"mean": rng.normal(size=3)}, "head": {"count": count}}
+    return params, state, {"x": rng.normal(1, 1, size=(8, 3)), "y": rng.normal(size=8)}
+
+
+# %% check The params of the encoder stay, and the head is trained; pure jit once tolerance=0.0001; trained part
+def check(answer, params, state, batch):
+    return two_steps(answer, params, state, batch)[0]
+
+
+def closed_form(params, state, batch):
+    x = batch["x"].astype(float) - state["encoder"]["mean"]
+    hidden = np.tanh(x @ params["encoder"]["w"])
+    w, first, second = params["head"]["w"].astype(float), 0, 0
+    for step in (1, 2):
+        grads = 2 * hidden.T @ (hidden @ w - batch["y"]) / len(x)
+        first, second = 0.9 * first + 0.1 * grads, 0.999 * second + 0.001 * grads**2
+        scaled = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
+        w = w - 0.1 * (scaled + 0.1 * w)
+    return {**params, "head": {"w": w}}
+
+
+# %% check The running mean stays, and the count of the head advances; once tolerance=0; frozen statistics
+def check(answer, params, state, batch):
+    return two_steps(answer, params, state, batch)[1]
+
+
+# %% check The optimizer keeps moments of the head alone; once; frozen moments
+def check(answer, params, state, batch):
+    return sum(np.size(leaf) for leaf in jax.tree.leaves(answer.init(params)) if np.ndim(leaf))
+
+
+# %% idea weight decay
+# A gradient of zero does not mean an update of zero: an optimizer with weight decay or with
+# momentum moves whatever it is given. What it is not given, it cannot move.
+still = optax.masked(optax.set_to_zero(), {"encoder": True, "head": False})
+optimizer = optax.chain(still, right.optimizer)
+
+
+def is_frozen(module, name, value):
+    return False
+
+
+# %%
+def init(params):
+    return optimizer.init(params)
+
+
+def update(params, state, opt_state, batch):
+    grads, state = jax.grad(loss_fn, has_aux=True)(params, state, batch)
+    grads = {**grads, "encoder": jax.tree.map(jnp.zeros_like, grads["encoder"])}
+    updates, opt_state = optimizer.update(grads, opt_state, params)
+    return optax.apply_updates(params, updates), state, opt_state
+
+
+# %% idea updates passed on
+# What `optax.masked` excludes, it passes on unchanged: the gradient itself becomes the update. It
+# does not become zero.
+optimizer = optax.masked(right.optimizer, {"encoder": False, "head": True})
+
+
+def is_frozen(module, name, value):
+    return False
+
+
+# %% idea frozen statistics
+# The running mean of the encoder has moved. It is not a param, and no optimizer moves it: the
+# forward pass does.
+def update(params, state, opt_state, batch):
+    _, moved = loss_fn(params, state, batch)
+    params, _, opt_state = right.update(params, state, opt_state, batch)
+    return params, moved, opt_state
+
+
+# %% idea dropped state
+# Not all of the state is frozen: what belongs to the head must advance.
+def update(params, state, opt_state, batch):
+    params, _, opt_state = right.update(params, state, opt_state, batch)
+    return params, state, opt_state
+
+
+# %% idea frozen moments; update/frozen_parts#params-by-name
+# The params are right, but the optimizer keeps moments of params that it never moves. It should not
+# see them at all.
+still = optax.masked(optax.set_to_zero(), {"encoder": True, "head": False})
+optimizer = optax.chain(right.optimizer, still)
+
+
+def is_frozen(module, name, value):
+    return False
+
+
+# %% idea inverted mask; update/frozen_parts#params-by-name
+# The head has stayed, and the encoder has moved: what does True stand for here?
+def is_frozen(module, name, value):
+    return module != "encoder"
+
+
+# %% idea trained part
+# The head is trained as if it were alone, by the same optimizer.
+optimizer = optax.adam(0.1)
+
+# %% right the recipe of the lesson
+import haiku_state as hs
+
+optimizer = hs.recipes.freeze_params(right.optimizer, right.is_frozen)
+
+
+def is_frozen(module, name, value):
+    return False

@@ -1,0 +1,191 @@
+"""A module that counts
+
+write, 6 min, haiku/pure_pair#a-module-that-counts
+
+Write the module `Door`. Its state is one number, `count`: int32, of shape `()`, 0 at first.
+`Door()(people)` adds the number `people` to it and returns the new count. `reset()` sets it to 0
+and returns the count from before. The check transforms the module and calls it in several runs.
+
+- Which function reads a number of the state, and which one writes it?
+- Both methods begin with `hk.get_state` and end with `hk.set_state` and `return`. Who gives the
+  initial value?
+- Read with `hk.get_state("count", (), jnp.int32, init=jnp.zeros)`, and write with
+  `hk.set_state("count", …)`.
+"""
+
+# %%
+# A door counts the people in a room. The module keeps the count as Haiku's
+# state.
+import haiku as hk
+import jax.numpy as jnp
+
+
+class Door(hk.Module):
+    def __call__(self, people):
+        # Let these people in, and return how many are in the room then.
+        #: return None
+        # <solution>
+        count = hk.get_state("count", (), jnp.int32, init=jnp.zeros) + people
+        hk.set_state("count", count)
+        return count
+        # </solution>
+
+    def reset(self):
+        # Set the count to 0, and return how many were in the room before.
+        #: return None
+        # <solution>
+        count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+        hk.set_state("count", jnp.zeros_like(count))
+        return count
+        # </solution>
+
+
+# %% setup
+import haiku as hk
+import numpy as np
+
+
+# %% inputs
+def inputs(rng):
+    return np.int32(rng.integers(10, 99)), np.int32(rng.integers(1, 9, 3))
+
+
+# %% check `init` returns the initial state, a count of 0; types; not in the state
+def check(answer, count, people):
+    return hk.transform_with_state(lambda number: answer.Door()(number)).init(None, people[0])
+
+
+# %% check each call adds to the count of the run before; pure jit vmap types; dropped state
+def check(answer, count, people):
+    pair = hk.transform_with_state(lambda number: answer.Door()(number))
+    state, outputs = {"door": {"count": count}}, []
+    for number in people:
+        output, state = pair.apply({}, state, None, number)
+        outputs.append(output)
+    return outputs, state
+
+
+def closed_form(count, people):
+    return list(count + np.cumsum(people)), {"door": {"count": count + np.sum(people)}}
+
+
+# %% check `reset` returns the count, and the next run starts from 0; pure jit types; dropped state
+def check(answer, count, people):
+    def functions():
+        door = answer.Door()
+        return door.reset, (door, door.reset)
+
+    init, (enter, reset) = hk.multi_transform_with_state(functions)
+    _, empty = init(None)
+    _, state = enter({}, {"door": {"count": count}}, None, people[0])
+    before, state = reset({}, state, None)
+    return empty, before, state, enter({}, state, None, people[1])
+
+
+# %% idea initial value
+class Door(right.Door):
+    def __call__(self, people):
+        hk.set_state("count", hk.get_state("count") + people)
+        return hk.get_state("count")
+
+
+# %%
+class Door(right.Door):
+    def reset(self):
+        count = hk.get_state("count")
+        hk.set_state("count", jnp.zeros_like(count))
+        return count
+
+
+# %%
+class Door(right.Door):
+    def __call__(self, people):
+        count = hk.get_state("count", (), jnp.int32, init=jnp.ones) + people
+        hk.set_state("count", count)
+        return count
+
+
+# %% idea name in the state
+class Door(right.Door):
+    def __call__(self, people):
+        inside = hk.get_state("people", (), jnp.int32, init=jnp.zeros)
+        hk.set_state("people", inside + people)
+        return inside + people
+
+
+# %% idea not in the state
+class Door(right.Door):
+    count = 0
+
+    def __call__(self, people):
+        self.count += people
+        return self.count
+
+
+# %%
+class Door(right.Door):
+    def __call__(self, people):
+        count = hk.get_parameter("count", (), jnp.int32, init=jnp.zeros) + people
+        hk.set_state("count", count)
+        return count
+
+
+# %% idea dropped state
+class Door(right.Door):
+    def __call__(self, people):
+        return hk.get_state("count", (), jnp.int32, init=jnp.zeros) + people
+
+
+# %%
+class Door(right.Door):
+    def reset(self):
+        return hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+
+
+# %% idea constructor; haiku/your_own_modules#check-yourself
+# The constructor runs again in each run, and so does what it writes into the state: the state of
+# the run before is overwritten.
+class Door(right.Door):
+    def __init__(self):
+        super().__init__()
+        hk.set_state("count", jnp.int32(0))
+
+
+# %% idea before or after; haiku/pure_pair#hktransform_with_state-makes-the-pair
+# The state has two values in a run: the one that was read, and the one that was written.
+class Door(right.Door):
+    def __call__(self, people):
+        return super().__call__(people) - people
+
+
+# %%
+class Door(right.Door):
+    def reset(self):
+        super().reset()
+        return hk.get_state("count")
+
+
+# %% idea dtype
+class Door(right.Door):
+    def __call__(self, people):
+        count = hk.get_state("count", (), init=jnp.zeros) + people
+        hk.set_state("count", count)
+        return count
+
+
+# %% right one helper that reads, zeros by a lambda, and a constructor of its own
+class Door(hk.Module):
+    def __init__(self, name="door"):
+        super().__init__(name=name)
+
+    def _read(self):
+        return hk.get_state("count", [], init=lambda *_: jnp.int32(0))
+
+    def __call__(self, people):
+        hk.set_state("count", self._read() + people)
+        return hk.get_state("count")
+
+    def reset(self):
+        count = self._read()
+        hk.set_state("count", jnp.int32(0))
+        return count

@@ -1,0 +1,200 @@
+"""An average of the last four values
+
+write, 10 min, state/practice#task-2-a-moving-average
+
+Write `init()`, which returns the first state, and `update(state, x)`, which returns the average and
+the new state. The average is the mean of the last four values, `x` included; of fewer at the start.
+
+Which fields `State` has is for you to find out. The check passes the state from call to call,
+compiles `update`, scans it, and goes back to an earlier state.
+
+- What must `update` know, besides `x`, to compute the next average, and the one after the next?
+- Keep the last four values in one array whose shape never changes, and beside it how many of them
+  are real. Start with zeros.
+- `jnp.append(state.last[1:], x)` drops the oldest value and adds the new one. Divide the sum by
+  `jnp.minimum(state.seen + 1, 4)`.
+"""
+
+# %%
+# A moving average over the last four values. As long as there are fewer, it
+# is the mean of those.
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+# Its fields are all that the average must remember.
+class State(NamedTuple):
+    #: total: jax.Array
+    # <solution>
+    last: jax.Array
+    seen: jax.Array
+    # </solution>
+
+
+def init():
+    #: return State(total=jnp.float32(0))
+    # <solution>
+    return State(last=jnp.zeros(4, jnp.float32), seen=jnp.int32(0))
+    # </solution>
+
+
+def update(state, x):
+    # Return the average, x included, and the new state.
+    #: total = state.total + x
+    #: return total / 4, State(total)
+    # <solution>
+    last = jnp.append(state.last[1:], x)
+    seen = jnp.minimum(state.seen + 1, 4)
+    return jnp.sum(last) / seen, State(last, seen)
+    # </solution>
+
+
+# %% setup
+import jax
+import jax.numpy as jnp
+
+
+# %% inputs
+def inputs(rng):
+    xs = rng.uniform(1, 9, 20)
+    xs[rng.integers(1, 7)] = 0  # a value like any other
+    return xs
+
+
+# %% check The averages of seven values; pure; window
+def check(answer, xs):
+    state, averages = answer.init(), []
+    for x in xs[:7]:
+        average, state = answer.update(state, x)
+        averages.append(average)
+    return averages
+
+
+def closed_form(xs):
+    return [xs[max(0, index - 3) : index + 1].astype(float).mean() for index in range(7)]
+
+
+# %% check The state keeps its shapes and dtypes, and `update` its trace; once; kept structure
+def check(answer, xs):
+    traces = []
+
+    @jax.jit
+    def counted(state, x):
+        traces.append(1)
+        return answer.update(state, x)
+
+    states = [jax.tree.map(jnp.asarray, answer.init())]
+    for x in xs[:7]:
+        _average, state = counted(states[-1], x)
+        states.append(state)
+    types = [[(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(state)] for state in states]
+    return {
+        "traces": len(traces),
+        "same structure": len({jax.tree.structure(state) for state in states}) == 1,
+        "same types": all(one == types[0] for one in types),
+    }
+
+
+# %% check A scan carries the state; once; kept structure
+def check(answer, xs):
+    return jax.lax.scan(lambda state, x: answer.update(state, x)[::-1], answer.init(), xs)[1]
+
+
+# %% check An earlier state is still there; once; changed in place
+def check(answer, xs):
+    state = answer.init()
+    for x in xs[:5]:
+        _average, state = answer.update(state, x)
+    once, _state = answer.update(state, xs[5])
+    _other, _state = answer.update(state, xs[6])
+    again, _state = answer.update(state, xs[5])
+    return once, again
+
+
+# %% idea count
+# As long as fewer than four values have come, the mean is over those alone. How many there were is
+# a part of the state.
+def update(state, x):
+    _, state = right.update(state, x)
+    return state.last.mean(), state
+
+
+# %%
+def update(state, x):
+    _, state = right.update(state, x)
+    return state.last.sum() / jnp.count_nonzero(state.last), state
+
+
+# %% idea all that is needed
+# A state holds all that the future depends on. From a total alone nobody can tell what has to leave
+# the average when a new value comes in.
+def update(state, x):
+    total, seen = state.last + x, jnp.minimum(state.seen + 1, 4)  # four times the same total
+    return total[0] / seen, State(total, seen)
+
+
+# %%
+def update(state, x):
+    total = state.last + x
+    return total[0] / 4, State(total, state.seen)
+
+
+# %% idea window
+# Only the last four values count. An older one has no influence any more.
+def update(state, x):
+    total, seen = state.last + x, state.seen + 1
+    return total[0] / seen, State(total, seen)
+
+
+# %% idea order; state/stateful_computations#the-general-strategy
+# The output comes first, and the new state second: every function of the course does so.
+def update(state, x):
+    return right.update(state, x)[::-1]
+
+
+# %%
+def update(state, x):
+    last, seen = state
+    return right.update(State(last, seen), x)[::-1]
+
+
+# %% idea kept structure; state/pytrees#what-is-a-leaf-and-what-is-not
+# A state keeps its structure, and the shape and dtype of each leaf, from the first step to the
+# last. One that grows is a new program at every step.
+def init():
+    return []
+
+
+def update(state, x):
+    state = [*state, x][-4:]
+    return sum(state) / len(state), state
+
+
+# %% idea changed in place; state/stateful_computations#state-in-state-out
+# The state that comes in is written to. But the caller may go back to an earlier state, so each
+# update keeps it as it is, and returns a new one.
+def update(state, x):
+    state.last[0] = x
+    return right.update(state, x)
+
+
+# %% idea dtype
+def init():
+    return State(jnp.zeros(4, int), jnp.int32(0))
+
+
+# %% idea not traceable
+def update(state, x):
+    return right.update(state._replace(seen=min(state.seen, 3)), x)
+
+
+# %% right a dict, and NaN for the places that are empty
+def init():
+    return {"last": jnp.full(4, jnp.nan)}
+
+
+def update(state, x):
+    last = jnp.roll(state["last"], -1).at[-1].set(x)
+    return jnp.nanmean(last), {"last": last}

@@ -1,0 +1,188 @@
+"""Arrays without assignment
+
+repair, 8 min, pure/thinking_in_jax#arrays-that-never-change
+
+Repair the functions so that they work on JAX arrays and under `jax.jit` and `jax.vmap`. The check
+calls `without_border(image)`, `histogram(counts, levels)` and `brighter(image, amount)`; each
+returns an array and keeps those of its caller as they are. The first two get JAX arrays. `brighter`
+must also take an image that is a NumPy array.
+
+- Which lines write into an array, and whose array is it?
+- Look at each line with an index on the left of `=` or `+=`, and at the line with `image +=
+  amount`.
+- `x = x.at[i].set(value)` stands for `x[i] = value`, and `.add(value)` for `+=`; `levels` can be
+  the index as a whole.
+"""
+
+# %%
+# Three functions of a NumPy program for gray images. They write into the
+# arrays that they are given.
+
+
+def without_border(image):
+    # Return the image with zeros in its first and last row and column.
+    #: image[0, :] = 0
+    #: image[-1, :] = 0
+    #: image[:, 0] = 0
+    #: image[:, -1] = 0
+    # <solution>
+    image = image.at[0, :].set(0)
+    image = image.at[-1, :].set(0)
+    image = image.at[:, 0].set(0)
+    image = image.at[:, -1].set(0)
+    # </solution>
+    return image
+
+
+def histogram(counts, levels):
+    # Count each gray level once more for each time that it occurs.
+    #: for level in levels:
+    #:     counts[level] += 1
+    #: return counts
+    # <solution>
+    return counts.at[levels].add(1)
+    # </solution>
+
+
+def brighter(image, amount):
+    # Return the image with the amount added to each pixel.
+    #: image += amount
+    #: return image
+    # <solution>
+    return image + amount
+    # </solution>
+
+
+# %% setup
+import numpy as np
+
+
+# %% inputs
+def inputs(rng):
+    # eight times one of four levels: at least one of them occurs more than once
+    counts, levels = rng.integers(0, 9, 6), rng.integers(0, 4, 8)
+    return counts, levels, rng.uniform(1, 9, (3, 4)), np.float32(rng.integers(1, 10))
+
+
+# %% check `without_border` returns a new image with zeros around it; pure jit vmap; no assignment
+def check(answer, counts, levels, image, amount):
+    return answer.without_border(image)
+
+
+# %% check `histogram` counts every level, repeated ones too; pure jit vmap; no assignment
+def check(answer, counts, levels, image, amount):
+    return answer.histogram(counts, levels)
+
+
+def closed_form(counts, levels, image, amount):
+    return counts + np.bincount(levels, minlength=len(counts))
+
+
+# %% check `brighter` returns a brighter image; pure jit vmap; no assignment
+def check(answer, counts, levels, image, amount):
+    return answer.brighter(image, amount)
+
+
+# %% check `brighter` does not change a NumPy array of its caller; again; changed argument
+def check(answer, counts, levels, image, amount):
+    mine = np.array(image)
+    return {"result": answer.brighter(mine, float(amount)), "mine": mine}
+
+
+# %% idea no assignment
+# The values of a JAX array never change, so nothing can be assigned to its entries. Each change is
+# a new array, and the next line has to go on with that one.
+def without_border(image):
+    image.at[0, :].set(0)
+    image.at[-1, :].set(0)
+    image.at[:, 0].set(0)
+    return image.at[:, -1].set(0)
+
+
+# %%
+def without_border(image):
+    image[0, :] = 0
+    return image
+
+
+def histogram(counts, levels):
+    counts[levels] += 1
+    return counts
+
+
+# %% idea unused result
+# The array came back as it was. Each change makes a new array, and nobody has kept it.
+def without_border(image):
+    image.at[0, :].set(0)
+    return image
+
+
+def histogram(counts, levels):
+    counts.at[levels].add(1)
+    return counts
+
+
+def brighter(image, amount):
+    image + amount
+    return image
+
+
+# %% idea repeated index
+# An index that occurs twice was counted once: all entries were read before any was written. What is
+# written has to be an operation that adds up.
+def histogram(counts, levels):
+    return counts.at[levels].set(counts[levels] + 1)
+
+
+# %% idea in place
+# The caller's array has changed. On a JAX array, `+=` makes a new array under the same name; on a
+# NumPy array, it writes into the memory, which the caller sees too.
+def brighter(image, amount):
+    image += amount
+    return image
+
+
+# %% idea which array; pure/thinking_in_jax#which-array-comes-out
+# A JAX array has methods that a NumPy array does not have, such as `.at`. Operators and the
+# functions of `jnp` take both.
+def brighter(image, amount):
+    return image.at[:, :].add(amount)
+
+
+# %% idea not traceable
+import jax.numpy as jnp
+import numpy as np
+
+
+def without_border(image):
+    image = np.array(image)
+    image[[0, -1], :] = 0
+    image[:, [0, -1]] = 0
+    return jnp.array(image)
+
+
+# %%
+def histogram(counts, levels):
+    for level in range(len(counts)):
+        counts = counts.at[level].add(levels.tolist().count(level))
+    return counts
+
+
+# %% right a padded image, a loop over the levels, and `+=` on a new array
+import jax.numpy as jnp
+
+
+def without_border(image):
+    return jnp.pad(image[1:-1, 1:-1], 1)
+
+
+def histogram(counts, levels):
+    for level in levels:
+        counts = counts.at[level].add(1)
+    return counts
+
+
+def brighter(image, amount):
+    image = jnp.array(image)
+    image += amount
+    return image

@@ -1,0 +1,162 @@
+"""How many lines are printed?
+
+predict, 6 min, pure/thinking_in_jax#what-jit-sees
+
+Each of the four functions, from `first_program` to `fourth_program`, calls a jitted function that
+prints. Read them without running them, and set `first`, `second`, `third` and `fourth` to the
+number of lines that each of them prints.
+
+- At which moment does the Python code of a jitted function run?
+- For each call, write down the shape and the dtype of the traced arguments and the value of the
+  static one. How many of these notes are different?
+- Count the traces first, then multiply by the lines that one run of the Python code prints, with
+  all rounds of its loop.
+"""
+
+# %%
+# Each of these functions calls a jitted function several times. How many lines
+# does it print in all?
+import functools
+
+import jax
+import jax.numpy as jnp
+
+
+def first_program():
+    @jax.jit
+    def double(x):
+        print("double", x)
+        return 2 * x
+
+    for start in range(4):
+        double(jnp.arange(start, start + 3))
+
+
+def second_program():
+    @jax.jit
+    def largest(x):
+        print("largest", x)
+        return x.max()
+
+    for size in [2, 3, 2, 3, 3]:
+        largest(jnp.zeros(size, jnp.float32))
+        largest(jnp.zeros(size, jnp.int32))
+
+
+def third_program():
+    @functools.partial(jax.jit, static_argnums=1)
+    def power(x, n):
+        print("power", n)
+        return x**n
+
+    for x in [1.0, 2.0, 3.0]:
+        for n in [2, 3]:
+            power(x, n)
+
+
+def fourth_program():
+    @jax.jit
+    def layers(x):
+        for layer in range(3):
+            print("layer", layer)
+            x = jnp.tanh(x)
+        return x
+
+    for start in [0.0, 1.0]:
+        layers(jnp.full(4, start))
+
+
+# Replace each None by a number.
+#: first = None
+#: second = None
+#: third = None
+#: fourth = None
+# <solution>
+first = 1
+second = 4
+third = 2
+fourth = 3
+# </solution>
+
+# %% setup
+import contextlib
+import io
+
+
+def lines_of(program):
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        program()
+    return printed.getvalue().count("\n")
+
+
+# %% check `first`: other values; once; one trace
+def check(answer):
+    return answer.first
+
+
+def truth(right):
+    return lines_of(right.first_program)
+
+
+# %% check `second`: other shapes and dtypes; once; dtype
+def check(answer):
+    return answer.second
+
+
+def truth(right):
+    return lines_of(right.second_program)
+
+
+# %% check `third`: a static argument; once; static argument
+def check(answer):
+    return answer.third
+
+
+def truth(right):
+    return lines_of(right.third_program)
+
+
+# %% check `fourth`: a loop inside; once; unrolled loop
+def check(answer):
+    return answer.fourth
+
+
+def truth(right):
+    return lines_of(right.fourth_program)
+
+
+# %% idea one trace
+# The Python code of a jitted function runs while jit traces. Other values of the same shape and
+# dtype go through the record, and no Python code runs.
+first, second, third, fourth = 4, 10, 6, 6
+
+# %%
+first = second = third = fourth = 0
+
+# %% idea shape
+# A record fits one shape only. An array of a different shape is traced again.
+second = 1
+
+# %% idea dtype
+# A tracer has a shape and a dtype, and the record depends on both. What was traced before is not
+# traced again.
+second = 2
+
+# %% idea static argument; pure/thinking_in_jax#an-if-on-an-argument
+# The value of a static argument is part of the record, so each new value is traced. The values of
+# the other arguments are not part of it.
+third = 6
+
+# %%
+third = 3
+
+# %%
+third = 1
+
+# %% idea unrolled loop; pure/thinking_in_jax#a-timeline-of-trace-and-run
+# A Python loop runs during tracing, and runs in full: the record holds the operations of all its
+# rounds, one after the other.
+fourth = 1
+
+# %% right a number as a float
+third = 2.0

@@ -1,0 +1,189 @@
+"""Quiz: modules and their state
+
+quiz, 8 min, haiku/index#haiku-the-plumbing-done-for-you
+
+Predict what each of the six programs returns, and set `first` to `sixth` to the numbers. Think
+first; then you may run the programs too.
+
+- For each program: which state goes into the last call, and which key?
+- Look at the names to the left of each `=`. A result that is named `_` is gone, and a name that is
+  used twice is the same value twice.
+- Go through a program line by line, and write down the count in the state after each call of `init`
+  and `apply`.
+"""
+
+# %%
+# Write down what each of the six programs returns, before you run it. All
+# answers are whole numbers.
+import haiku as hk
+import jax
+import jax.numpy as jnp
+
+import haiku_state as hs
+
+
+def count_twice():
+    counter = hs.Counter()
+    counter()
+    return counter()
+
+
+def first_program():
+    _, state = hs.pure_pair(count_twice).init(None)
+    return state["counter"]["count"]
+
+
+def second_program():
+    pair = hs.pure_pair(count_twice)
+    _, state = pair.init(None)
+    _, later = pair.apply({}, state, None)
+    _, _ = pair.apply({}, later, None)
+    output, _ = pair.apply({}, later, None)
+    return output
+
+
+def third_program():
+    def count():
+        counters = [hs.Counter() for _ in range(3)]
+        counters[0]()
+        counters[1]()
+        return counters[0]()
+
+    _, state = hk.transform_with_state(count).init(None)
+    return len(state)
+
+
+def fourth_program():
+    norm = hs.pure_pair(hs.BatchNorm, False, False, decay_rate=0.9)
+    x = jnp.array([[1.0], [3.0]])
+    _, state = norm.init(None, x, is_training=True)
+    for is_training in [True, True, False, False]:
+        _, state = norm.apply({}, state, None, x, is_training=is_training)
+    return state["batch_norm/~/mean_ema"]["counter"]
+
+
+def fifth_program():
+    def drop(x):
+        return hs.Counter()(), hk.dropout(hk.next_rng_key(), 0.5, x)
+
+    pair, masks = hs.pure_pair(drop), set()
+    rng, x = jax.random.key(0), jnp.ones(64)
+    _, state = pair.init(rng, x)
+    for _ in range(3):
+        (_, output), state = pair.apply({}, state, rng, x)
+        masks.add(tuple(output.tolist()))
+    return len(masks)
+
+
+def sixth_program():
+    def count_in_a_loop():
+        counter = hs.Counter()
+        _, counts = jax.lax.scan(lambda _, x: (_, counter()), None, length=3)
+        return counts[-1]
+
+    pair = hk.transform_with_state(count_in_a_loop)
+    output, _ = pair.apply({}, {"counter": {"count": jnp.int32(5)}}, None)
+    return output
+
+
+#: first = None
+#: second = None
+#: third = None
+#: fourth = None
+#: fifth = None
+#: sixth = None
+# <solution>
+first = 0
+second = 4
+third = 2
+fourth = 2
+fifth = 1
+sixth = 6
+# </solution>
+
+
+# %% check `first`: the count in the state that `init` returns; once; initial state
+def check(answer):
+    return answer.first
+
+
+def truth(right):
+    return right.first_program()
+
+
+# %% check `second`: the output of the last call; once; threaded state
+def check(answer):
+    return answer.second
+
+
+def truth(right):
+    return right.second_program()
+
+
+# %% check `third`: the number of paths in the state; once; paths
+def check(answer):
+    return answer.third
+
+
+def truth(right):
+    return right.third_program()
+
+
+# %% check `fourth`: the counter after two batches in each mode; once; two modes
+def check(answer):
+    return answer.fourth
+
+
+def truth(right):
+    return right.fourth_program()
+
+
+# %% check `fifth`: the number of different outputs of the dropout; once; key is not state
+def check(answer):
+    return answer.fifth
+
+
+def truth(right):
+    return right.fifth_program()
+
+
+# %% check `sixth`: the last count of the loop; once; baked-in state
+def check(answer):
+    return answer.sixth
+
+
+def truth(right):
+    return right.sixth_program()
+
+
+# %% idea initial state; haiku/pure_pair#check-yourself
+# `init` runs the function to learn what it asks for. Which values of the state does it return:
+# those from before this run, or those from after it?
+first = 2
+
+# %% idea threaded state; haiku/pure_pair#hktransform_with_state-makes-the-pair
+# A call of `apply` goes on from the state that is passed to it, whatever other calls there have
+# been. Follow the name of the state from line to line.
+second = 6
+
+# %% idea paths; haiku/pure_pair#where-the-names-in-params-and-state-come-from
+# The state has a path for each instance that has asked for state. Calling an instance twice makes
+# no second path, and what is never called asks for nothing.
+third = 3
+
+# %% idea two modes; haiku/batch_norm#training-and-evaluation
+# The running statistics are updated in one of the two modes only, and not by `init`.
+fourth = 3
+
+# %% idea key is not state; haiku/randomness#same-key-same-mask
+# Haiku splits the key within a run. From run to run, the masks depend on the key that is passed in;
+# the state does not carry it.
+fifth = 3
+
+# %% idea baked-in state; haiku/jax_inside_haiku#calling-a-module-in-a-loop
+# `jax.lax.scan` traces the body once, as a function of its carry and its input. What the module has
+# in its state is neither of the two.
+sixth = 8
+
+# %% right the numbers alone
+first, second, third, fourth, fifth, sixth = 0, 4, 2, 2, 1, 6

@@ -1,0 +1,208 @@
+"""Six programs with state
+
+quiz, 8 min, state/practice#check-yourself
+
+Read the six functions, and set `first` to `sixth` to what they return: a number, or a tuple of
+numbers. Think before you run them. The check runs them, and compares.
+
+- For each call: which state goes in, and who keeps the one that comes out?
+- Pay attention to the names on the left of `=`: `_` drops what it gets. And in `from_outside`, to
+  the shapes of the arguments.
+- `list_as_state` makes one list. `different_numbers` splits the same key four times. In
+  `from_outside`, only the third call is traced again.
+"""
+
+# %%
+# What does each of these functions return? Write the value below it: a
+# number, or a tuple of numbers.
+import jax
+import jax.numpy as jnp
+
+
+def old_state():
+    def sell(stock, number):
+        return number, stock - number
+
+    start = jnp.int32(10)
+    _, later = sell(start, 4)
+    sold, later = sell(start, 1)
+    return int(sold), int(later)
+
+
+#: first = None
+# <solution>
+first = (1, 9)
+# </solution>
+
+
+def list_as_state():
+    def push(stack, x):
+        stack.append(x)
+        return len(stack), stack
+
+    start = [1]
+    _, one = push(start, 2)
+    _, two = push(start, 3)
+    return len(start), len(one), len(two)
+
+
+#: second = None
+# <solution>
+second = (3, 3, 3)
+# </solution>
+
+
+def different_numbers():
+    key = jax.random.key(7)
+    drawn = []
+    while len(drawn) < 4:
+        _, draw_key = jax.random.split(key)
+        drawn.append(float(jax.random.normal(draw_key)))
+    return len(set(drawn))
+
+
+#: third = None
+# <solution>
+third = 1
+# </solution>
+
+
+def leaves():
+    state = {
+        "w": jnp.zeros((4, 5)),
+        "shape": (4, 5),
+        "velocity": None,
+        "name": "w",
+    }
+    return len(jax.tree.leaves(state))
+
+
+#: fourth = None
+# <solution>
+fourth = 4
+# </solution>
+
+
+def from_outside():
+    settings = {"rate": 1}
+
+    @jax.jit
+    def step(x):
+        return x - settings["rate"]
+
+    one = step(jnp.int32(10))
+    settings["rate"] = 2
+    two = step(jnp.int32(10))
+    three = step(jnp.array([10, 10]))[0]
+    return int(one), int(two), int(three)
+
+
+#: fifth = None
+# <solution>
+fifth = (9, 9, 8)
+# </solution>
+
+
+def dropped():
+    def update(params, velocity, grad):
+        velocity = velocity + grad
+        return params + velocity, velocity
+
+    params, velocity = 0, 0
+    for grad in (1, 2, 3):
+        params, _ = update(params, velocity, grad)
+    return params, velocity
+
+
+#: sixth = None
+# <solution>
+sixth = (6, 0)
+# </solution>
+
+
+# %% check What `old_state` returns; once; state as a value
+def check(answer):
+    return answer.first
+
+
+def truth(right):
+    return right.old_state()
+
+
+# %% check What `list_as_state` returns; once; one object
+def check(answer):
+    return answer.second
+
+
+def truth(right):
+    return right.list_as_state()
+
+
+# %% check What `different_numbers` returns; once; key as state
+def check(answer):
+    return answer.third
+
+
+def truth(right):
+    return right.different_numbers()
+
+
+# %% check What `leaves` returns; once; leaf or node
+def check(answer):
+    return answer.fourth
+
+
+def truth(right):
+    return right.leaves()
+
+
+# %% check What `from_outside` returns; once; read while tracing
+def check(answer):
+    return answer.fifth
+
+
+def truth(right):
+    return right.from_outside()
+
+
+# %% check What `dropped` returns; once; dropped state
+def check(answer):
+    return answer.sixth
+
+
+def truth(right):
+    return right.dropped()
+
+
+# %% idea state as a value; state/stateful_computations#the-general-strategy
+# A call does not change the state that it gets. Look which state goes into the second call: the
+# result of the first call, or the state from which the first began?
+first = (1, 5)
+
+# %% idea one object; state/stateful_computations#state-in-state-out
+# `push` has the form of a pure function, but is not one. Ask how many lists are made, and how many
+# names they have.
+second = (1, 2, 2)
+
+# %% idea key as state; state/stateful_computations#you-have-met-this-before-random-keys
+# The output of `split` has two parts: the key to draw with, and the key to go on with. Look where
+# each of them goes.
+third = 4
+
+# %% idea leaf or node; state/pytrees#what-is-a-leaf-and-what-is-not
+# JAX asks of each part whether it is a container, not whether it is an array. A tuple is one,
+# whatever is in it; a string is not; `None` is an empty place.
+fourth = 2
+
+# %% idea read while tracing; state/practice#a-learning-rate-in-a-global-variable
+# A value from outside is read each time the function is traced, and at no other time. Ask of each
+# call whether it needs a new trace.
+fifth = (9, 9, 9)
+
+# %% idea dropped state; state/regression_by_hand#forgetting-the-optimizers-state
+# Follow the velocity through the loop: with which value does each call begin, and what becomes of
+# the new one?
+sixth = (10, 6)
+
+# %% right lists in place of the tuples
+first, second, fifth, sixth = [1, 9], [3, 3, 3], [9, 9, 8], [6, 0]

@@ -1,0 +1,183 @@
+"""From a loop to a scan
+
+port, 8 min, update/many_steps#scanning-the-update-step
+
+`train` takes many steps in one call. Its results are right, but its program grows with the number
+of steps. Rewrite it with `jax.lax.scan`. `train(train_state, batches)` gets batches that are
+already stacked, so that the first axis of each leaf is that of the steps, and returns the last
+train state and an array with the losses of all steps. Each leaf of the train state keeps its dtype:
+the count is an integer.
+
+- Which value does each iteration pass on to the next, and which does it only report?
+- The signature of `step` is already that of the body of a scan. Only one of its lines changes a
+  type.
+- `jax.lax.scan(step, train_state, batches)` returns both results. In `step`, what is added to the
+  count has to be an integer.
+"""
+
+# %%
+# A line through zero is fitted batch by batch. The train state counts the
+# batches whose loss was large.
+import jax
+import jax.numpy as jnp
+
+
+def step(train_state, batch):
+    # Return the next train state and the loss.
+    w = train_state["w"]
+    errors = w * batch["x"] - batch["y"]
+    loss = jnp.mean(jnp.square(errors))
+    w = w - 0.2 * jnp.mean(errors * batch["x"])
+    #: large = train_state["large"] + jnp.where(loss > 1, 1.0, 0.0)
+    # <solution>
+    large = train_state["large"] + jnp.where(loss > 1, 1, 0)
+    # </solution>
+    return {"w": w, "large": large}, loss
+
+
+def train(train_state, batches):
+    # Return the last train state, and the losses of all steps in one array.
+    #: losses = []
+    #: for i in range(len(batches["x"])):
+    #:     batch = jax.tree.map(lambda leaf: leaf[i], batches)
+    #:     train_state, loss = step(train_state, batch)
+    #:     losses.append(loss)
+    #: return train_state, jnp.stack(losses)
+    # <solution>
+    return jax.lax.scan(step, train_state, batches)
+    # </solution>
+
+
+# %% setup
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+# %% inputs
+def inputs(rng):
+    train_state = {"w": np.float32(rng.normal()), "large": np.int32(rng.integers(1, 9))}
+    x, noise = rng.normal(size=(2, 6, 8))
+    return train_state, {"x": x, "y": 2 * x + noise * rng.permutation(6)[:, None] / 3}
+
+
+# %% check The train state keeps its types, and the losses are those of the loop; pure jit weak; same steps
+def check(answer, train_state, batches):
+    return answer.train(train_state, batches)
+
+
+def closed_form(train_state, batches):
+    w, large, losses = float(train_state["w"]), train_state["large"], []
+    for x, y in zip(batches["x"].astype(float), batches["y"].astype(float)):
+        errors = w * x - y
+        losses.append((errors**2).mean())
+        w, large = w - 0.2 * (errors * x).mean(), large + (losses[-1] > 1)
+    return {"w": w, "large": large}, np.array(losses)
+
+
+# %% check The program has the same size for any number of steps; once; unrolled loop
+def check(answer, train_state, batches):
+    def size(batches):  # in lines of the lowered program, where an unrolled scan is written out too
+        program = jax.jit(answer.train).lower(train_state, batches)
+        return program.as_text().count(" = ")
+
+    twice = jax.tree.map(lambda leaf: jnp.concatenate([leaf, leaf]), batches)
+    return {"operations added by more steps": size(twice) - size(batches)}
+
+
+# %% idea carry; update/many_steps#what-the-carry-must-keep
+# All iterations of a scan run one program. So what an iteration passes on must have the type of
+# what it got: the structure, and the shape and dtype of each leaf.
+def step(train_state, batch):
+    new, loss = right.step(train_state, batch)
+    return new | {"large": train_state["large"] + jnp.where(loss > 1, 1.0, 0.0)}, loss
+
+
+# %%
+def step(train_state, batch):
+    return right.step(train_state, batch)[::-1]
+
+
+# %% idea stacked outputs; update/many_steps#a-loop-inside-the-compiled-program
+# The loss of every step is asked for. A body returns its carry and an output, and the outputs of
+# all iterations come back stacked.
+def train(train_state, batches):
+    train_state, losses = right.train(train_state, batches)
+    return train_state, losses[-1]
+
+
+# %%
+def train(train_state, batches):
+    return right.train(train_state, batches)[0], None
+
+
+# %%
+def train(train_state, batches):
+    return right.train(train_state, batches)[0]
+
+
+# %%
+def train(train_state, batches):
+    return right.train(train_state, batches)[0], [0.0]  # from a body that is traced once
+
+
+# %% idea unrolled loop; update/many_steps#why-not-unroll-the-loop
+# The results are right, and the program grows with the number of steps: each iteration of a Python
+# loop is written down, and so is each one of a scan that is unrolled.
+def train(train_state, batches):
+    losses = []
+    for i in range(len(batches["x"])):
+        train_state, loss = step(train_state, jax.tree.map(lambda leaf: leaf[i], batches))
+        losses.append(loss)
+    return train_state, jnp.stack(losses)
+
+
+# %%
+def train(train_state, batches):
+    return jax.lax.scan(step, train_state, batches, unroll=True)
+
+
+# %% idea same steps
+# Whether a loop runs in Python or in the compiled program, the steps are the same: each one takes
+# the next batch, and what the step before has returned.
+def train(train_state, batches):
+    states, losses = jax.vmap(step, in_axes=(None, 0))(train_state, batches)
+    return jax.tree.map(lambda leaf: leaf[-1], states), losses
+
+
+# %% idea dtype
+def train(train_state, batches):
+    train_state, losses = right.train(train_state, batches)
+    return train_state | {"large": jnp.float32(train_state["large"])}, losses
+
+
+# %% idea leak
+def train(train_state, batches):
+    losses = []
+
+    def body(train_state, batch):
+        train_state, loss = step(train_state, batch)
+        losses.append(loss)
+        return train_state, None
+
+    train_state, _ = jax.lax.scan(body, train_state, batches)
+    return train_state, jnp.stack(losses)
+
+
+# %% right the body is a function of its own, and the count takes the truth value
+def step(train_state, batch):
+    new, loss = right.step(train_state, batch)
+    return new | {"large": train_state["large"] + (loss > 1)}, loss
+
+
+def train(train_state, batches):
+    def body(train_state, index):
+        return step(train_state, jax.tree.map(lambda leaf: leaf[index], batches))
+
+    return jax.lax.scan(body, train_state, jnp.arange(len(batches["x"])))
+
+
+# %% right a scan of two steps at a time
+@jax.jit
+def train(train_state, batches):
+    return jax.lax.scan(step, train_state, batches, unroll=2)

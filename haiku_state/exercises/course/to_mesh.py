@@ -1,0 +1,197 @@
+"""From `pmap` to `jit` on a mesh
+
+port, 10 min, update/meshes#two-ways-to-think
+
+Move the step from `pmap` to `jit` with whole arrays. `place(mesh, params, state, batch)` gets whole
+arrays and a mesh of four devices whose axis is called `data`, and returns the three placed on the
+mesh: the rows of the batch cut, the others as copies. `step(params, state, rng, batch)` is then the
+step of a single device with the whole batch. It returns the new params and the new state, and names
+no axis any more.
+
+- Which lines are there only because each device sees its own rows and nothing else?
+- Look at every line that contains the axis name `data`: only in `place` is it still needed, in the
+  layout of the batch.
+- `jax.device_put(batch, NamedSharding(mesh, P('data')))` cuts the rows; params and state get `P()`.
+  In `loss_fn` and `step`, remove `pmean` and `fold_in`, and replace `pmap` with `jax.jit`.
+"""
+
+# %%
+# Four devices learn weights for centered inputs together. Each device adds
+# noise of its own to its rows, and the state is a running mean.
+import jax
+import jax.numpy as jnp
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+
+
+def loss_fn(params, state, rng, batch):
+    x = batch["x"] + 0.1 * jax.random.normal(rng, batch["x"].shape)
+    #: mean = jax.lax.pmean(jnp.mean(x, axis=0), "data")
+    # <solution>
+    mean = jnp.mean(x, axis=0)
+    # </solution>
+    loss = jnp.mean(jnp.square((x - mean) @ params["w"] - batch["y"]))
+    return loss, 0.9 * state + 0.1 * mean
+
+
+#: def step(params, state, rng, batch):
+#:     over = {"axis_name": "data", "in_axes": (0, 0, None, 0)}
+#:     return jax.pmap(one_step, **over)(params, state, rng, batch)
+#:
+#:
+#: def one_step(params, state, rng, batch):
+# <solution>
+@jax.jit
+def step(params, state, rng, batch):
+    # </solution>
+    #: rng = jax.random.fold_in(rng, jax.lax.axis_index("data"))
+    grad_fn = jax.grad(loss_fn, has_aux=True)
+    grads, state = grad_fn(params, state, rng, batch)
+    #: grads = jax.lax.pmean(grads, "data")
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), state
+
+
+def place(mesh, params, state, batch):
+    # Return the three as the step needs them.
+    #: def copy(leaf):
+    #:     return jnp.stack([leaf] * 4)
+    #:
+    #: def cut(leaf):
+    #:     return jnp.stack(jnp.split(leaf, 4))
+    #:
+    #: params, state = jax.tree.map(copy, (params, state))
+    #: return params, state, jax.tree.map(cut, batch)
+    # <solution>
+    params, state = jax.device_put((params, state), NamedSharding(mesh, P()))
+    return params, state, jax.device_put(batch, NamedSharding(mesh, P("data")))
+    # </solution>
+
+
+# %% setup
+import jax
+
+import haiku_state as hs
+from haiku_state.exercises.counting import is_one_program
+
+
+def placed(answer, params, state, batch):
+    return answer.place(hs.data_mesh(jax.devices()[:4], "data"), params, state, batch)
+
+
+def layout(leaf):
+    part = leaf.addressable_shards[0].data.shape
+    return f"{leaf.shape} in parts of {part} on {len(leaf.devices())} devices"
+
+
+# %% inputs
+def inputs(rng):
+    batch = {"x": rng.normal(size=(8, 3)) + rng.normal(size=3), "y": rng.normal(size=8)}
+    params, state = {"w": rng.normal(size=3)}, rng.normal(size=3)
+    return params, state, batch, rng.integers(1, 1000, dtype="uint32")
+
+
+# %% check `place` cuts the batch, and copies params and state; once; no device axis
+def check(answer, params, state, batch, seed):
+    return jax.tree.map(layout, placed(answer, params, state, batch))
+
+
+# %% check One step is that of a single device; ; same numbers
+def check(answer, params, state, batch, seed):
+    params, state, batch = placed(answer, params, state, batch)
+    return answer.step(params, state, jax.random.key(seed), batch)
+
+
+# %% check The program names no axis, and its results are copies on all devices; once; copies
+def check(answer, params, state, batch, seed):
+    params, state, batch = placed(answer, params, state, batch)
+    given = params, state, jax.random.key(seed), batch
+    program = str(jax.make_jaxpr(lambda *given: answer.step(*given))(*given))
+    names = ("psum", "all_gather", "axis_index", "shard_map", "pmap")
+    return {
+        "names an axis": any(name in program for name in names),
+        "compiled": is_one_program(answer.step, *given),
+        "layout": jax.tree.map(layout, answer.step(*given)),
+    }
+
+
+# %% idea no device axis; update/meshes#a-mesh-gives-names-to-devices
+# On a mesh, an array keeps its own shape: nothing is stacked, and nothing is reshaped. A
+# `NamedSharding` says which device holds which part.
+def place(mesh, params, state, batch):
+    batch = jax.tree.map(lambda x: x.reshape(4, -1, *x.shape[1:]), batch)
+    return right.place(mesh, params, state, batch)
+
+
+# %% idea batch not cut; update/meshes#a-mesh-gives-names-to-devices
+# Every device holds all rows of the batch, so that each does the whole work. A `PartitionSpec`
+# names the axis of the mesh that cuts the rows.
+def place(mesh, params, state, batch):
+    return jax.device_put((params, state, batch), NamedSharding(mesh, P()))
+
+
+# %% idea copies; update/meshes#a-mesh-gives-names-to-devices
+# Params and state are needed by every device, and so each of the four holds a whole copy: a spec
+# that names no axis.
+def place(mesh, params, state, batch):
+    return params, state, right.place(mesh, params, state, batch)[2]
+
+
+# %%
+def place(mesh, params, state, batch):
+    return jax.device_put((params, state, batch), NamedSharding(mesh, P("data")))
+
+
+# %% idea no collectives
+# Under `jit`, the function sees whole arrays, and there is no axis of devices to name. A mean is
+# the mean of all rows, and the compiler inserts the communication.
+@jax.jit
+def step(params, state, rng, batch):
+    return jax.lax.pmean(right.step(params, state, rng, batch), "data")
+
+
+# %%
+@jax.jit
+def step(params, state, rng, batch):
+    rng = jax.random.fold_in(rng, jax.lax.axis_index("data"))
+    return right.step(params, state, rng, batch)
+
+
+# %%
+def step(params, state, rng, batch):
+    new, state = right.step(params, state, rng, batch)
+    return jax.tree.map(lambda p, n: p + (n - p) / 4, params, new), state
+
+
+# %%
+from haiku_state.compat import shard_map
+
+
+@jax.jit
+def step(params, state, rng, batch):
+    mesh = jax.sharding.Mesh(jax.devices(), "data")
+    on_each = shard_map(right.step, mesh=mesh, in_specs=P(), out_specs=P())
+    return on_each(params, state, rng, batch)
+
+
+# %% idea same numbers
+# The step must be the one that a single device takes with the whole batch. Under `jit` the layout
+# decides where something is computed, and never what.
+
+
+# %% idea compiled step
+# The numbers are right, but the step runs op by op: each operation starts on the devices by itself.
+# The step is to be one compiled program.
+step = right.step.__wrapped__  # what it was before `jax.jit`
+
+
+# %% idea one key
+# Under `jit`, the noise of all rows is one array, drawn from the key that comes in. No device needs
+# a key of its own.
+def step(params, state, rng, batch):
+    return right.step(params, state, jax.random.fold_in(rng, 0), batch)
+
+
+# %% right everything is placed at once
+def place(mesh, params, state, batch):
+    copies, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
+    return jax.device_put((params, state, batch), (copies, copies, rows))

@@ -1,0 +1,195 @@
+"""A clipped gradient step for any PyTree
+
+repair, 8 min, state/pytrees#one-function-for-all-leaves
+
+`norm` and `clipped_step` work if the params are a single array. Make them work for every PyTree of
+arrays.
+
+`norm(tree)` returns one number for the whole tree. `clipped_step(params, grads, learning_rate,
+max_norm)` returns new params of the same structure. The check calls them with dicts, lists and
+tuples inside each other, and with a single array.
+
+- Which of the two functions returns a tree, and which returns one number?
+- `jax.tree.map` walks several trees in lockstep and returns a tree, and `jax.tree.leaves` returns
+  the list of all leaves. Each function needs one of them.
+- In `norm`, add `jnp.sum(leaf**2)` for all `leaf in jax.tree.leaves(tree)`. In the step, map a
+  function of one leaf of `params` and one of `grads`.
+"""
+
+# %%
+# A gradient step that never goes too far: where the norm of the gradients is
+# above `max_norm`, all of them are shrunk by the same factor to that norm.
+import jax
+import jax.numpy as jnp
+
+
+def norm(tree):
+    # Return the square root of the sum of all squares.
+    #: return jnp.sqrt(jnp.sum(tree**2))
+    # <solution>
+    leaves = jax.tree.leaves(tree)
+    return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in leaves))
+    # </solution>
+
+
+def clipped_step(params, grads, learning_rate, max_norm):
+    # Return the new params.
+    scale = jnp.minimum(1.0, max_norm / norm(grads))
+    #: return params - learning_rate * scale * grads
+    # <solution>
+    size = learning_rate * scale
+    return jax.tree.map(lambda p, g: p - size * g, params, grads)
+    # </solution>
+
+
+# %% setup
+import jax
+import numpy as np
+
+
+def drawn(rng, tree):
+    """Return params and grads like a tree, a learning rate, and a norm that clips the grads."""
+    params = jax.tree.map(lambda leaf: np.asarray(rng.normal(size=np.shape(leaf))), tree)
+    grads = jax.tree.map(lambda leaf: np.asarray(rng.uniform(1, 2, np.shape(leaf))), tree)
+    return params, grads, np.float32(rng.uniform(0.1, 0.5)), np.float32(rng.uniform(0.5, 1.5))
+
+
+# %% inputs
+def inputs(rng):
+    hidden, output = {"w": np.ones((2, 2)), "b": np.ones(2)}, {"w": np.ones(2)}
+    return drawn(rng, {"hidden": hidden, "output": output})
+
+
+# %% check `norm` adds the squares of all leaves; pure jit; norm of each leaf
+def check(answer, params, grads, learning_rate, max_norm):
+    return answer.norm(params)
+
+
+# %% check `clipped_step` returns new params for two layers; pure jit vmap types; same step
+def check(answer, params, grads, learning_rate, max_norm):
+    return answer.clipped_step(params, grads, learning_rate, max_norm)
+
+
+def closed_form(params, grads, learning_rate, max_norm):
+    norm = np.sqrt(sum((leaf.astype(float) ** 2).sum() for leaf in jax.tree.leaves(grads)))
+    return jax.tree.map(lambda p, g: p - learning_rate * max_norm / norm * g, params, grads)
+
+
+# %% check `clipped_step` keeps small gradients as they are; once; same step
+def check(answer, params, grads, learning_rate, max_norm):
+    return jax.jit(answer.clipped_step)(params, grads, learning_rate, 20 * max_norm)
+
+
+# %% inputs
+def inputs(rng):
+    return drawn(rng, np.ones(4))
+
+
+# %% check A single array is a tree too; types once; any structure
+def check(answer, params, grads, learning_rate, max_norm):
+    return jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
+
+
+# %% inputs
+def inputs(rng):
+    return drawn(rng, [np.ones(2), (1, {"a": np.ones(3), "deep": {"er": [np.ones((2, 2))]}})])
+
+
+# %% check Lists, tuples and dicts, inside each other; types once; any structure
+def check(answer, params, grads, learning_rate, max_norm):
+    return jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
+
+
+# %% inputs
+def inputs(rng):
+    return drawn(rng, {"w": np.ones(5), "frozen": None, "more": (np.ones(1), 1)})
+
+
+# %% check A place that holds `None` stays empty; types once; any structure
+def check(answer, params, grads, learning_rate, max_norm):
+    return jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
+
+
+# %% idea tree of arrays
+# `**`, `-` and `*` are operations on arrays. A PyTree is a container, and the operation has to
+# reach the arrays at its ends, however deep they lie.
+def norm(tree):
+    return jnp.sqrt(jnp.sum(tree**2))
+
+
+# %%
+def clipped_step(params, grads, learning_rate, max_norm):
+    scale = jnp.minimum(1.0, max_norm / norm(grads))
+    return params - learning_rate * scale * grads
+
+
+# %% idea norm of each leaf; state/pytrees#on-your-own
+# There is one norm for the whole tree: the squares of all leaves are added before the root is
+# taken.
+def norm(tree):
+    return jax.tree.map(right.norm, tree)
+
+
+# %%
+def clipped_step(params, grads, learning_rate, max_norm):
+    step = lambda p, g: right.clipped_step(p, g, learning_rate, max_norm)
+    return jax.tree.map(step, params, grads)
+
+
+# %% idea direction
+# The gradients point to where the loss grows. A step of gradient descent goes against them.
+def clipped_step(params, grads, learning_rate, max_norm):
+    return right.clipped_step(params, grads, -learning_rate, max_norm)
+
+
+# %% idea any structure
+# The model may have any number of layers, in any containers: the function must not say how deep the
+# tree is, or what its nodes are called.
+def clipped_step(params, grads, learning_rate, max_norm):
+    size = learning_rate * jnp.minimum(1.0, max_norm / norm(grads))
+    return {
+        layer: {name: leaf - size * grads[layer][name] for name, leaf in leaves.items()}
+        for layer, leaves in params.items()
+    }
+
+
+# %% idea same step
+# For all leaves the step is what it was for a single array: the scale comes from the norm of the
+# gradients, and is at most 1.
+def clipped_step(params, grads, learning_rate, max_norm):
+    size = learning_rate * jnp.minimum(1.0, max_norm / norm(params))
+    return jax.tree.map(lambda p, g: p - size * g, params, grads)
+
+
+# %%
+def clipped_step(params, grads, learning_rate, max_norm):
+    size = learning_rate * max_norm / norm(grads)
+    return jax.tree.map(lambda p, g: p - size * g, params, grads)
+
+
+# %% idea structure
+def clipped_step(params, grads, learning_rate, max_norm):
+    return jax.tree.leaves(right.clipped_step(params, grads, learning_rate, max_norm))
+
+
+# %% idea not traceable
+def clipped_step(params, grads, learning_rate, max_norm):
+    size = learning_rate * min(1.0, max_norm / norm(grads))
+    return jax.tree.map(lambda p, g: p - size * g, params, grads)
+
+
+# %% idea changed argument
+def clipped_step(params, grads, learning_rate, max_norm):
+    params.update(right.clipped_step(params, grads, learning_rate, max_norm))
+    return params
+
+
+# %% right the norm of Optax, and a tree that is flattened
+import optax
+
+
+def clipped_step(params, grads, learning_rate, max_norm):
+    size = learning_rate * jnp.minimum(1.0, max_norm / optax.global_norm(grads))
+    leaves, treedef = jax.tree.flatten(params)
+    pairs = zip(leaves, jax.tree.leaves(grads))
+    return jax.tree.unflatten(treedef, [p - size * g for p, g in pairs])

@@ -1,0 +1,104 @@
+"""Each exercise is as its file says: the solution passes, and a wrong program is told its idea."""
+
+import pytest
+
+from haiku_state.errors import ExerciseError
+from haiku_state.exercises import names
+from haiku_state.exercises.cells import read
+from haiku_state.exercises.course import load, source_of
+from haiku_state.exercises.exercise import KINDS
+from haiku_state.exercises.judge import judge_program, judge_stub, missing_for
+from haiku_state.exercises.trial import tried
+
+# one exercise of each kind, whose programs are tried every time
+SAMPLES = ("predict_trace", "branch", "counter", "strategy", "quiz_pure", "capstone")
+
+each = pytest.mark.parametrize("name", names())
+
+
+@pytest.fixture(autouse=True)
+def possible(request):
+    given = getattr(request.node, "callspec", None)
+    if missing := missing_for(load(given.params.get("name", "counter") if given else "counter")):
+        pytest.skip(missing)
+
+
+@each
+def test_the_solution_passes_and_the_stub_does_not(name):
+    exercise = load(name)
+    solved, begun = judge_program(exercise, ""), judge_stub(exercise)
+    assert solved.passed, str(solved)
+    assert not begun.passed
+    assert begun.failure.idea, str(begun)
+
+
+@pytest.mark.slow
+@each
+def test_every_program_is_told_what_it_is(name):
+    assert [(one.line, one.what, one.problem) for one in tried(load(name)) if one.problem] == []
+
+
+@each
+def test_there_are_three_wrong_programs(name):
+    assert sum(one.idea is not None for one in load(name).programs) >= 3
+
+
+def test_each_kind_of_exercise_has_a_sample():
+    assert sorted(load(name).kind for name in SAMPLES) == sorted(KINDS)
+
+
+FILE = source_of("counter")
+CHECK = next(line for line in FILE.splitlines() if line.startswith("# %% check"))
+BROKEN = {
+    "no docstring": (FILE.partition("# %%")[2], "counter.py, line 1: the docstring is missing"),
+    "no Python": (FILE.replace("def reset", "def def reset", 1), "the docstring is missing, or"),
+    "no kind": (FILE.replace("write, 5 min", "write, soon"), "line 3: the line below the title"),
+    "two hints": (FILE.replace("- Look", "  Look"), "does not end with a list of three hints"),
+    "no function": (FILE.replace("def inputs", "def input"), "defines no function `inputs`"),
+    "a cell": (FILE.replace("# %% inputs", "# %% input"), "`input` is no kind of cell"),
+    "no check": (FILE.replace("# %% check", "# %% right"), "there is no check"),
+    "a property": (FILE.replace("pure jit", "clean jit"), "`clean` is no property of a check"),
+    "an idea": (FILE.replace(CHECK, f"{CHECK}s"), "no cell has the idea `output and states`"),
+    "no text": (FILE.replace("# The output comes first", "#: The"), "the idea `order` has no text"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_mistake_in_the_format_is_told_with_its_line(case):
+    text, told = BROKEN[case]
+    assert text != FILE
+    with pytest.raises(ExerciseError) as caught:
+        read("counter", text)
+    assert told in caught.value.what
+
+
+def program(text):
+    """What comes of the programs of a changed file of the counter."""
+    return {(one.what, one.problem) for one in tried(read("counter", text))}
+
+
+def test_a_wrong_program_that_is_right_is_told():
+    text = FILE.replace("return increment, state\n", "return increment, state + increment\n")
+    assert ("wrong program, dropped state", "it passes") in program(text)
+
+
+def test_two_ideas_that_are_one_are_told():
+    text = FILE + "\n# %% idea leak\ndef count(state, increment):\n    return increment, state\n"
+    assert ("wrong program, leak", "it is told the idea `dropped state`") in program(text)
+
+
+def test_a_closed_form_that_is_another_is_told():
+    text = FILE.replace(
+        "def check(answer, state, increment):\n    return answer.count(state, increment)\n",
+        "def check(answer, state, increment):\n    return answer.count(state, increment)\n\n\n"
+        "def closed_form(state, increment):\n    return increment, state - increment\n",
+    )
+    assert text != FILE
+    told = [problem for what, problem in program(text) if what == "the closed form of check 1"]
+    assert "the solution gives something else" in "".join(told)
+
+
+def test_a_solution_that_fails_is_told():
+    text = FILE.replace("return None, state * 0", "return None, state.zero")
+    with pytest.raises(ExerciseError, match="the solution of counter fails: AttributeError"):
+        program(text)
