@@ -18,6 +18,7 @@ with ``#:`` is one of the stub. Then come, each after a line that begins with ``
 """
 
 import ast
+import difflib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -27,20 +28,22 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.exercises import ideas
 from haiku_state.exercises.exercise import KINDS, PROPERTIES, Check, Exercise, Idea, Program
-from haiku_state.exercises.source import comments
+from haiku_state.exercises.source import MARKS, comments
 
 MARK = re.compile(r"# %%(?:$|[ \t]+(.*))")
 WORD = re.compile(r"(setup|inputs|check|idea|right)\b:?\s*(.*)")
 
 WRONG_CELL = _("{file}, line {line}: {problem}")
 WHY_FORMAT = _("the command `exercises new` writes a file to begin with")
-NO_DOCSTRING = _("the docstring is missing, or Python cannot read the file")
-NO_ABOUT = _("the line below the title is not kind, minutes and lesson")
+NO_PYTHON = _("Python cannot read the file: {error}")
+NO_DOCSTRING = _("the file does not begin with a docstring")
+NO_ABOUT = _("the line below the title is not kind, minutes and lesson; kinds are {kinds}")
+NOT_CLOSED = _("`# <solution>` and `# </solution>` do not come in pairs")
 NO_HINTS = _("the docstring does not end with a list of three hints")
 NO_FUNCTION = _("the cell defines no function `{name}`")
 UNKNOWN_CELL = _("`{word}` is no kind of cell")
 NO_CHECK = _("there is no check")
-UNKNOWN_PROPERTY = _("`{word}` is no property of a check")
+UNKNOWN_PROPERTY = _("`{word}` is no property of a check; properties are {known}")
 UNKNOWN_IDEA = _("no cell has the idea `{name}`, and the course has none of that name")
 NO_TEXT = _("the idea `{name}` has no text: a comment below the line")
 
@@ -72,14 +75,15 @@ def doc_of(name: str, text: str) -> tuple[str, str, tuple[str, ...], list[str]]:
     try:
         doc = ast.get_docstring(ast.parse(text)) or ""
     except SyntaxError as error:
-        raise _error(name, error.lineno or 1, NO_DOCSTRING) from None
+        message = error.msg
+        raise _error(name, error.lineno or 1, NO_PYTHON, "", error=message) from None
     title, about, *paragraphs = [*doc.split("\n\n"), "", ""]
     paragraphs = [one for one in paragraphs if one]
     if not title:
-        raise _error(name, 1, NO_DOCSTRING)
+        raise _error(name, 1, NO_DOCSTRING, '"""A counter')
     hints = re.split(r"^- ", paragraphs.pop(), flags=re.M) if paragraphs else []
     if len(hints) != 4 or hints[0]:
-        raise _error(name, doc.count("\n") + 1, NO_HINTS)
+        raise _error(name, doc.count("\n") + 1, NO_HINTS, "- Which value does the next call need?")
     return title, about, tuple(map(_joined, hints[1:])), paragraphs
 
 
@@ -138,12 +142,18 @@ class _Reader:
             r"(\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
         )
         if match is None or match[1] not in KINDS:
-            raise self._error(3, NO_ABOUT)
+            kinds = ", ".join(KINDS)
+            raise self._error(3, NO_ABOUT, "write, 5 min, state/pytrees#in-practice", kinds=kinds)
         checked = [(cell, code) for cell, code in self._checks()]
         self.ideas = {idea.name: idea for idea in self._ideas()}
         checks = tuple(self._check(cell, functions) for cell, functions in checked)
         if not checks:
-            raise self._error(len(self.text.splitlines()), NO_CHECK)
+            right = "# %% check The new state comes out; pure jit; dropped state"
+            raise self._error(len(self.text.splitlines()), NO_CHECK, right)
+        lines = [line.strip() for line in self.cells[0].code.splitlines()]
+        marks = [line for line in lines if line in MARKS]
+        if marks != [*MARKS] * (len(marks) // 2):
+            raise self._error(self.cells[0].line, NOT_CLOSED, MARKS[1])
         return Exercise(
             self.name,
             self.text,
@@ -160,17 +170,19 @@ class _Reader:
             match[5] or "",
         )
 
-    def _error(self, line: int, problem: str, /, **words: str) -> ExerciseError:
-        return _error(self.name, line, problem, **words)
+    def _error(self, line: int, problem: str, right: str, /, **words: str) -> ExerciseError:
+        return _error(self.name, line, problem, right, **words)
 
     def _checks(self) -> Iterator[tuple[Cell, set[str]]]:
         for cell in self.cells:
             if cell.word == "unknown":
-                raise self._error(cell.line - 1, UNKNOWN_CELL, word=cell.fields[0])
+                kinds = "# %% setup, inputs, check, idea, right"
+                raise self._error(cell.line - 1, UNKNOWN_CELL, kinds, word=cell.fields[0])
             wanted = {"inputs": "inputs", "check": "check"}.get(cell.word)
             functions = _functions(cell.code)
             if wanted and wanted not in functions:
-                raise self._error(cell.line - 1, NO_FUNCTION, name=wanted)
+                right = f"def {wanted}({'rng' if wanted == 'inputs' else 'answer, x'}):"
+                raise self._error(cell.line - 1, NO_FUNCTION, right, name=wanted)
             if cell.word == "check":
                 yield cell, functions
 
@@ -186,7 +198,8 @@ class _Reader:
             elif name in known:
                 yield known[name]
             else:
-                raise self._error(cell.line - 1, NO_TEXT, name=name)
+                right = "# The new state does not come out."
+                raise self._error(cell.line - 1, NO_TEXT, right, name=name)
 
     def _check(self, cell: Cell, functions: set[str]) -> Check:
         title, words, name, *_more = (*cell.fields, "", "")
@@ -201,11 +214,15 @@ class _Reader:
             elif key in ("draws", "tolerance") and re.fullmatch(r"[\d.e-]+", number):
                 settings[key] = int(number) if key == "draws" else float(number)
             else:
-                raise self._error(cell.line - 1, UNKNOWN_PROPERTY, word=word)
+                known = [*PROPERTIES, "once", "draws=5", "tolerance=1e-4"]
+                right = difflib.get_close_matches(word, known, 1, 0.0)[0]
+                listed = ", ".join(known)
+                raise self._error(cell.line - 1, UNKNOWN_PROPERTY, right, word=word, known=listed)
         shared = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}
         idea = (shared | self.ideas).get(name)
         if idea is None:
-            raise self._error(cell.line - 1, UNKNOWN_IDEA, name=name)
+            right = difflib.get_close_matches(name, [*shared, *self.ideas], 1, 0.0)[0]
+            raise self._error(cell.line - 1, UNKNOWN_IDEA, right, name=name)
         is_killed = "killed" in functions
         return Check(title, idea, tuple(wanted), is_killed=is_killed, line=cell.line, **settings)  # type: ignore[arg-type]
 
@@ -223,13 +240,13 @@ class _Reader:
                 yield Program(at_its_lines(cell), cell.line, idea, title)
 
 
-def _error(name: str, line: int, problem: str, /, **words: str) -> ExerciseError:
+def _error(name: str, line: int, problem: str, right: str, /, **words: str) -> ExerciseError:
     file = f"{name}.py"
     told = translated(problem).format(**words)
     return ExerciseError(
         problem=translated(WRONG_CELL).format(file=file, line=line, problem=told),
-        wrong=f"python -m haiku_state exercises test {file}",
-        right="python -m haiku_state exercises new NAME --from counter",
+        wrong=f"{file}:{line}",
+        right=right,
         why=WHY_FORMAT,
     )
 

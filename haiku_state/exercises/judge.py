@@ -64,8 +64,11 @@ NOT_KILLED = _("It caught the end of its process.")
 TYPES = _("The numbers are right, and their types are not.")
 
 NEEDS = _("It needs JAX {version} or newer; {installed} is installed.")
-SOLUTION_FAILS = _("the solution of {name} fails: {error}")
-WHY_SOLUTION = _("an exercise is checked against its own solution")
+SOLUTION_FAILS = _("{file}, line {line}: the solution or its checks fail: {error}")
+SOLUTION_ENDS = _("its process has ended")
+WHY_SOLUTION = _(
+    "inputs and checks see what the cell `setup` imports, and not what the program does"
+)
 
 PROGRAM = "<program>"
 OWN_SECONDS = 60
@@ -216,12 +219,13 @@ class Teacher:
             None,
         )
         if error or not messages or not messages[-1].get("done"):
-            kind, text = (error["kind"], error["text"]) if error else ("", "")
-            problem = translated(SOLUTION_FAILS).format(name=exercise.name, error=f"{kind}: {text}")
+            line = error["line"] if error and error["line"] else 1
+            said = _of_error(error).problem if error else translated(SOLUTION_ENDS)
+            file = f"{exercise.name}.py"
             raise ExerciseError(
-                problem=problem.splitlines()[0],
-                wrong=f"{exercise.name}.py",
-                right=f"python -m haiku_state exercises test {exercise.name}.py",
+                problem=translated(SOLUTION_FAILS).format(file=file, line=line, error=said),
+                wrong=f"{file}:{line}",
+                right="# %% setup",
                 why=WHY_SOLUTION,
             )
         return rows

@@ -1,5 +1,7 @@
 """Each exercise is as its file says: the solution passes, and a wrong program is told its idea."""
 
+from pathlib import Path
+
 import pytest
 
 from haiku_state.errors import ExerciseError
@@ -47,17 +49,34 @@ def test_each_kind_of_exercise_has_a_sample():
     assert sorted(load(name).kind for name in SAMPLES) == sorted(KINDS)
 
 
+OWN = sorted((Path(__file__).parent / "own").glob("*.py"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", OWN, ids=lambda file: file.stem)
+def test_an_exercise_that_a_teacher_has_written_is_as_it_says(file):
+    exercise = read(file.stem, file.read_text(encoding="utf-8"))
+    assert [one for one in tried(exercise) if one.problem] == []
+
+
 FILE = source_of("counter")
 CHECK = next(line for line in FILE.splitlines() if line.startswith("# %% check"))
 BROKEN = {
-    "no docstring": (FILE.partition("# %%")[2], "counter.py, line 1: the docstring is missing"),
-    "no Python": (FILE.replace("def reset", "def def reset", 1), "the docstring is missing, or"),
-    "no kind": (FILE.replace("write, 5 min", "write, soon"), "line 3: the line below the title"),
+    "no docstring": (FILE.partition("# %%")[2], "counter.py, line 1: the file does not begin"),
+    "no Python": (
+        FILE.replace("def reset", "def def reset", 1),
+        "Python cannot read the file: inv",
+    ),
+    "no kind": (FILE.replace("write, 5 min", "fix, 5 min"), "kinds are predict, repair, write, "),
+    "no end": (FILE.replace("# </solution>", "#", 1), "`# </solution>` do not come in pairs"),
     "two hints": (FILE.replace("- Look", "  Look"), "does not end with a list of three hints"),
     "no function": (FILE.replace("def inputs", "def input"), "defines no function `inputs`"),
     "a cell": (FILE.replace("# %% inputs", "# %% input"), "`input` is no kind of cell"),
     "no check": (FILE.replace("# %% check", "# %% right"), "there is no check"),
-    "a property": (FILE.replace("pure jit", "clean jit"), "`clean` is no property of a check"),
+    "a property": (
+        FILE.replace("pure jit", "clean jit"),
+        "`clean` is no property of a check; properties are again, ",
+    ),
     "an idea": (FILE.replace(CHECK, f"{CHECK}s"), "no cell has the idea `output and states`"),
     "no text": (FILE.replace("# The output comes first", "#: The"), "the idea `order` has no text"),
 }
@@ -100,5 +119,19 @@ def test_a_closed_form_that_is_another_is_told():
 
 def test_a_solution_that_fails_is_told():
     text = FILE.replace("return None, state * 0", "return None, state.zero")
-    with pytest.raises(ExerciseError, match="the solution of counter fails: AttributeError"):
+    with pytest.raises(ExerciseError, match="the solution or its checks fail: AttributeError"):
+        program(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("import numpy as np", "import nump as np", "import nump as np"),
+        ("rng.integers(10, 99)", "rng.integer(10, 99)", "rng.integer(10, 99)"),
+    ],
+)
+def test_a_check_that_fails_is_told_with_its_line(old, new, line):
+    text = FILE.replace(old, new)
+    number = next(n for n, row in enumerate(text.splitlines(), 1) if line in row)
+    with pytest.raises(ExerciseError, match=f"counter.py, line {number}: the solution or its"):
         program(text)

@@ -144,3 +144,12 @@ def test_an_array_as_a_static_argument_is_told_as_that(judged):
     text = "import functools\n@functools.partial(jax.jit, static_argnums=0)\ndef jit(x): return x\n"
     result = judged(f"{RIGHT}{text}")
     assert result.failure.idea.name == "static value", str(result)
+
+
+def test_a_key_is_vectorized_too(judged):
+    draw = "import jax\n    return jax.random.key(rng.integers(9))"
+    text = TEXT.replace("return rng.normal(size=3)", draw)
+    use = "return jax.random.normal(x)"
+    exercise = read("with_a_key", text.replace("return x + 1", use))
+    result = judged(RIGHT.replace("return x + 1", use), exercise)
+    assert result.passed, str(result)

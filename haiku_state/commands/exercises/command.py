@@ -121,7 +121,8 @@ def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.N
             return command(parser, options, folder)
     except ExerciseError as error:
         problem, right = error.what.rstrip(".。"), error.values["right"]
-        parser.error(translated(TRY, language).format(problem=problem, right=right))
+        told = translated(TRY, language).format(problem=problem, right=right)
+        parser.error(told if right else problem)
 
 
 def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:

@@ -34,6 +34,7 @@ from haiku_state.exercises.sandbox.values import encoded, flat
 DEVICES = 4
 WORK = "HAIKU_STATE_WORK"
 RIGHT = "<solution>"
+CHECK = "<check>"
 
 
 class Played(NamedTuple):
@@ -63,7 +64,11 @@ def main(channel: Connection, printed: Connection, folder: str, cache: str) -> N
     path = job["path"]
     os.environ[WORK] = job["work"]
     _limit_memory()
-    played = staged(exercise)
+    try:
+        played = staged(exercise)
+    except BaseException as raised:  # a mistake of the author, which the teacher's process tells
+        _say(channel, nonce="", error=_described(raised, CHECK))
+        return
     if job["seconds"]:
         _limit_time(job["seconds"])
     guard = Guard([Path(job["work"]), *map(Path, filter(None, [cache]))], Path(path).parent)
@@ -101,7 +106,12 @@ def _answer(
 ) -> None:
     for number in question["checks"]:
         one = played[number]
-        rows = drawn(one, question["seed"], number)
+        try:
+            rows = drawn(one, question["seed"], number)
+        except Exception as raised:
+            failed = {"eager": {"error": _described(raised, CHECK)}}
+            told(question["nonce"], source=source, check=number, seen=failed)
+            continue
         if question.get("killed"):
             killed = functools.partial(one.functions["killed"], answer)
             error = attempt(killed, on_device(rows[0]), path).get("error")
@@ -124,7 +134,7 @@ def _answer(
 
 def staged(exercise: Exercise) -> list[Played]:
     """Run the cells of a file that belong to its checks; return the functions of each check."""
-    space: dict[str, Any] = {"__name__": "<check>", "inputs": lambda rng: ()}
+    space: dict[str, Any] = {"__name__": CHECK, "inputs": lambda rng: ()}
     checks = iter(exercise.checks)
     found = []
     for cell in cells(exercise.text):
@@ -132,13 +142,13 @@ def staged(exercise: Exercise) -> list[Played]:
             continue
         own = space if cell.word != "check" else {**space}
         code = at_its_lines(cell)
-        linecache.cache["<check>"] = (
+        linecache.cache[CHECK] = (
             len(exercise.text),
             None,
             exercise.text.splitlines(True),
-            "<check>",
+            CHECK,
         )
-        exec(compile(code, "<check>", "exec", dont_inherit=True), own)
+        exec(compile(code, CHECK, "exec", dont_inherit=True), own)
         if cell.word == "check":
             used = {one.id for one in ast.walk(ast.parse(cell.code)) if isinstance(one, ast.Name)}
             given = list(inspect.signature(own["check"]).parameters)[1:]
@@ -205,12 +215,17 @@ def observe(
         if "jit" in wanted:
             seen["jit"] = attempt(jitted, on_device(inputs), path)
         if "vmap" in wanted:
-            many = on_device(jax.tree_util.tree_map(lambda *leaves: np.stack(leaves), *rows))
+            many = on_device(jax.tree_util.tree_map(_stacked, *rows))
             seen["vmap"] = attempt(functools.partial(mapped, row), many, path)
         if "keys" in wanted:
             with jax.debug_key_reuse(True):
                 seen["keys"] = attempt(with_keys, on_device(inputs), path)
         yield seen
+
+
+def _stacked(*leaves: Any) -> Any:
+    """Stack what NumPy holds with NumPy, and random keys with JAX."""
+    return jax.numpy.stack(leaves) if isinstance(leaves[0], jax.Array) else np.stack(leaves)
 
 
 def attempt(play: Callable[..., Any], inputs: Any, path: str) -> dict[str, Any]:
