@@ -56,7 +56,7 @@ def is_live(tracer: Any) -> bool:
         return True
 
 
-_offsets = itertools.count(1)
+_offsets = itertools.count(1 << 20)
 
 
 def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
@@ -76,7 +76,8 @@ def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
 
     stack = contextlib.ExitStack()
     stack.enter_context(config.check_tracer_leaks(False))
-    offset = config.random_seed_offset.value + next(_offsets) * again
+    # never a sum with the value outside: sums repeat
+    offset = (config.random_seed_offset.value, next(_offsets))[again]
     stack.enter_context(config.random_seed_offset(offset))
     return stack
 

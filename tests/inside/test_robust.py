@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import haiku_state as hs
+from haiku_state import compat
 from haiku_state.inside import explain, explain_retrace
 from haiku_state.inside.reach import Holder
 
@@ -386,3 +387,19 @@ def test_an_iterator_in_a_tuple_is_not_advanced():
 
     assert names(explain(call, x)) == ["next(pair[0])"]
     assert next(pair[0]) == 1.0
+
+
+def test_no_trace_within_another_hides_a_later_one():
+    traced = []
+
+    @jax.jit
+    def inner(value):
+        traced.append(1)
+        return 2 * value
+
+    for _ in range(5):
+        with compat.traced_anew():
+            jax.make_jaxpr(inner)(x)
+            with compat.traced_anew():
+                jax.make_jaxpr(inner)(x)
+    assert len(traced) == 10
