@@ -48,6 +48,10 @@ UNKNOWN_IDEA = _("no cell has the idea `{name}`, and the course has none of that
 NO_TEXT = _("the idea `{name}` has no text: a comment below the line")
 
 
+SHARED = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}
+"""The ideas of the course, by their names."""
+
+
 class Cell(NamedTuple):
     """A cell: its word, the fields after it, its code, and the number of its first line."""
 
@@ -144,7 +148,7 @@ class _Reader:
         if match is None or match[1] not in KINDS:
             kinds = ", ".join(KINDS)
             raise self._error(3, NO_ABOUT, "write, 5 min, state/pytrees#in-practice", kinds=kinds)
-        checked = [(cell, code) for cell, code in self._checks()]
+        checked = list(self._checks())
         self.ideas = {idea.name: idea for idea in self._ideas()}
         checks = tuple(self._check(cell, functions) for cell, functions in checked)
         if not checks:
@@ -179,7 +183,11 @@ class _Reader:
                 kinds = "# %% setup, inputs, check, idea, right"
                 raise self._error(cell.line - 1, UNKNOWN_CELL, kinds, word=cell.fields[0])
             wanted = {"inputs": "inputs", "check": "check"}.get(cell.word)
-            functions = _functions(cell.code)
+            try:
+                functions = _functions(cell.code)
+            except SyntaxError as error:  # a line that begins a cell stands within a function
+                line, message = cell.line - 1 + (error.lineno or 1), error.msg
+                raise self._error(line, NO_PYTHON, "", error=message) from None
             if wanted and wanted not in functions:
                 right = f"def {wanted}({'rng' if wanted == 'inputs' else 'answer, x'}):"
                 raise self._error(cell.line - 1, NO_FUNCTION, right, name=wanted)
@@ -187,7 +195,6 @@ class _Reader:
                 yield cell, functions
 
     def _ideas(self) -> Iterator[Idea]:
-        known = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}
         for cell in self.cells:
             if cell.word != "idea":
                 continue
@@ -195,8 +202,8 @@ class _Reader:
             words = _leading_comment(cell.code)
             if words:
                 yield Idea(name, words, lesson)
-            elif name in known:
-                yield known[name]
+            elif name in SHARED:
+                yield SHARED[name]
             else:
                 right = "# The new state does not come out."
                 raise self._error(cell.line - 1, NO_TEXT, right, name=name)
@@ -211,23 +218,24 @@ class _Reader:
                 settings["draws"] = 1
             elif word in PROPERTIES:
                 wanted |= dict.fromkeys(PROPERTIES[word])
-            elif key in ("draws", "tolerance") and re.fullmatch(r"[\d.e-]+", number):
+            elif re.fullmatch(r"draws=[1-9]\d*|tolerance=\d+(\.\d+)?(e-?\d+)?", word):
                 settings[key] = int(number) if key == "draws" else float(number)
             else:
                 known = [*PROPERTIES, "once", "draws=5", "tolerance=1e-4"]
                 right = difflib.get_close_matches(word, known, 1, 0.0)[0]
                 listed = ", ".join(known)
                 raise self._error(cell.line - 1, UNKNOWN_PROPERTY, right, word=word, known=listed)
-        shared = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}
-        idea = (shared | self.ideas).get(name)
+        known_ideas = SHARED | self.ideas
+        idea = known_ideas.get(name)
         if idea is None:
-            right = difflib.get_close_matches(name, [*shared, *self.ideas], 1, 0.0)[0]
+            right = difflib.get_close_matches(name, [*known_ideas], 1, 0.0)[0]
             raise self._error(cell.line - 1, UNKNOWN_IDEA, right, name=name)
         is_killed = "killed" in functions
         return Check(title, idea, tuple(wanted), is_killed=is_killed, line=cell.line, **settings)  # type: ignore[arg-type]
 
     def _programs(self) -> Iterator[Program]:
         idea: Idea | None = None
+        last = ""
         for cell in self.cells[1:]:
             if cell.word in ("idea", "right"):
                 idea = self.ideas[cell.fields[0]] if cell.word == "idea" else None

@@ -71,6 +71,8 @@ BROKEN = {
     "no end": (FILE.replace("# </solution>", "#", 1), "`# </solution>` do not come in pairs"),
     "two hints": (FILE.replace("- Look", "  Look"), "does not end with a list of three hints"),
     "no function": (FILE.replace("def inputs", "def input"), "defines no function `inputs`"),
+    "a cell in a function": (FILE.replace("    #: total", "# %%\n    #: total", 1), "cannot read"),
+    "half a draw": (FILE.replace("pure jit", "draws=1.5 jit"), "`draws=1.5` is no property"),
     "a cell": (FILE.replace("# %% inputs", "# %% input"), "`input` is no kind of cell"),
     "no check": (FILE.replace("# %% check", "# %% right"), "there is no check"),
     "a property": (
@@ -89,6 +91,11 @@ def test_a_mistake_in_the_format_is_told_with_its_line(case):
     with pytest.raises(ExerciseError) as caught:
         read("counter", text)
     assert told in caught.value.what
+
+
+def test_an_empty_cell_before_any_idea_is_no_program():
+    exercise = read("counter", FILE.replace("# %% setup", "# %%\n\n# %% setup"))
+    assert len(exercise.programs) == len(read("counter", FILE).programs)
 
 
 def program(text):
