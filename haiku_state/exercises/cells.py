@@ -27,7 +27,15 @@ from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.exercises import ideas
-from haiku_state.exercises.exercise import KINDS, PROPERTIES, Check, Exercise, Idea, Program
+from haiku_state.exercises.exercise import (
+    KINDS,
+    PROPERTIES,
+    Check,
+    Exercise,
+    Heading,
+    Idea,
+    Program,
+)
 from haiku_state.exercises.source import MARKS, comments
 
 MARK = re.compile(r"# %%(?:$|[ \t]+(.*))")
@@ -74,10 +82,16 @@ def read(name: str, text: str) -> Exercise:
     return _Reader(name, text).exercise()
 
 
-def doc_of(name: str, text: str) -> tuple[str, str, tuple[str, ...], list[str]]:
-    """Return the title, the line about it, the hints and the paragraphs of the statement."""
+def heading(name: str, text: str) -> Heading:
+    """Return what the docstring of a file says; the cells below it are not read.
+
+    Raises:
+      ExerciseError: if something is not as it should be, with its line.
+    """
     try:
-        doc = ast.get_docstring(ast.parse(text)) or ""
+        doc = (
+            ast.get_docstring(ast.parse(re.split(r"^# %%", text, maxsplit=1, flags=re.M)[0])) or ""
+        )
     except SyntaxError as error:
         message = error.msg
         raise _error(name, error.lineno or 1, NO_PYTHON, "", error=message) from None
@@ -88,7 +102,22 @@ def doc_of(name: str, text: str) -> tuple[str, str, tuple[str, ...], list[str]]:
     hints = re.split(r"^- ", paragraphs.pop(), flags=re.M) if paragraphs else []
     if len(hints) != 4 or hints[0]:
         raise _error(name, doc.count("\n") + 1, NO_HINTS, "- Which value does the next call need?")
-    return title, about, tuple(map(_joined, hints[1:])), paragraphs
+    match = re.fullmatch(
+        r"(\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
+    )
+    if match is None or match[1] not in KINDS:
+        kinds = ", ".join(KINDS)
+        raise _error(name, 3, NO_ABOUT, "write, 5 min, state/pytrees#in-practice", kinds=kinds)
+    return Heading(
+        title=_joined(title),
+        kind=match[1],
+        minutes=int(match[2]),
+        lesson=match[3],
+        statement="\n\n".join(map(_joined, paragraphs)),
+        hints=tuple(map(_joined, hints[1:])),
+        seconds=int(match[4] or 10),
+        jax=match[5] or "",
+    )
 
 
 def cells(text: str) -> list[Cell]:
@@ -141,13 +170,7 @@ class _Reader:
         self.ideas: dict[str, Idea] = {}
 
     def exercise(self) -> Exercise:
-        title, about, hints, paragraphs = doc_of(self.name, self.text)
-        match = re.fullmatch(
-            r"(\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
-        )
-        if match is None or match[1] not in KINDS:
-            kinds = ", ".join(KINDS)
-            raise self._error(3, NO_ABOUT, "write, 5 min, state/pytrees#in-practice", kinds=kinds)
+        about = heading(self.name, self.text)
         checked = list(self._checks())
         self.ideas = {idea.name: idea for idea in self._ideas()}
         checks = tuple(self._check(cell, functions) for cell, functions in checked)
@@ -159,19 +182,12 @@ class _Reader:
         if marks != [*MARKS] * (len(marks) // 2):
             raise self._error(self.cells[0].line, NOT_CLOSED, MARKS[1])
         return Exercise(
-            self.name,
-            self.text,
-            _joined(title),
-            match[1],
-            int(match[2]),
-            match[3],
-            "\n\n".join(map(_joined, paragraphs)),
-            hints,
-            at_its_lines(self.cells[0]),
-            checks,
-            tuple(self._programs()),
-            int(match[4] or 10),
-            match[5] or "",
+            **vars(about),
+            name=self.name,
+            text=self.text,
+            program=at_its_lines(self.cells[0]),
+            checks=checks,
+            programs=tuple(self._programs()),
         )
 
     def _error(self, line: int, problem: str, right: str, /, **words: str) -> ExerciseError:

@@ -80,35 +80,44 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Exercise:
-    """One exercise, as its file tells it.
+class Heading:
+    """What the docstring of an exercise says.
 
     Args:
-      name: the name of its file.
-      text: the file itself.
       title: what it is called, in English.
       kind: predict, repair, write, port, quiz or capstone.
       minutes: about how long it takes.
       lesson: where it is taught, as ``page#anchor``.
       statement: what to do, in English; paragraphs are separated by empty lines.
       hints: three: a question, the place, nearly the line.
-      program: what the learner gets and what is a right answer, in one.
-      checks: what a right answer does, in the order in which they are told.
-      programs: the wrong programs, and the other right ones.
       seconds: how long all checks together may compute.
       jax: the oldest JAX that has what the exercise is about; empty for any.
     """
 
-    name: str
-    text: str
     title: str
     kind: str
     minutes: int
     lesson: str
     statement: str
     hints: tuple[str, ...]
+    seconds: int
+    jax: str
+
+
+@dataclass(frozen=True)
+class Exercise(Heading):
+    """One exercise, as its file tells it.
+
+    Args:
+      name: the name of its file.
+      text: the file itself.
+      program: what the learner gets and what is a right answer, in one.
+      checks: what a right answer does, in the order in which they are told.
+      programs: the wrong programs, and the other right ones.
+    """
+
+    name: str
+    text: str
     program: str
     checks: tuple[Check, ...]
     programs: tuple[Program, ...]
-    seconds: int = 10
-    jax: str = ""

@@ -11,8 +11,8 @@ import re
 import secrets
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from importlib import metadata
 from pathlib import Path
@@ -27,7 +27,7 @@ from haiku_state.exercises import ideas
 from haiku_state.exercises.exercise import Check, Exercise, Idea
 from haiku_state.exercises.result import NOTE, Failure, Result
 from haiku_state.exercises.sandbox import guard
-from haiku_state.exercises.sandbox.process import CHILD, GIBIBYTES, Ended, Process
+from haiku_state.exercises.sandbox.process import CHILD, GIBIBYTES, KINDS, Ended, Process
 from haiku_state.exercises.sandbox.values import Leaf, Tree, decoded
 from haiku_state.exercises.source import stub_of
 
@@ -86,7 +86,13 @@ IDEAS = {
 }
 
 
-def judge(exercise: Exercise, source: str, path: Path, can_fork: bool = False) -> Result:
+def judge(
+    exercise: Exercise,
+    source: str,
+    path: Path,
+    can_fork: bool = False,
+    ready: Sequence[Process] = (),
+) -> Result:
     """Check an answer.
 
     Args:
@@ -94,11 +100,12 @@ def judge(exercise: Exercise, source: str, path: Path, can_fork: bool = False) -
       source: the answer.
       path: its file, which is not read again.
       can_fork: whether this process can be forked, having no threads and no arrays yet.
+      ready: a process of each kind that waits for its job; new ones by default.
 
     Returns:
       The result. Whatever the answer does, this function returns.
     """
-    return _judged(exercise, source, path, can_fork, is_whole=True)
+    return _judged(exercise, source, path, can_fork, ready)
 
 
 def judge_program(exercise: Exercise, code: str) -> Result:
@@ -118,7 +125,12 @@ def judge_stub(exercise: Exercise) -> Result:
 
 
 def _judged(
-    exercise: Exercise, source: str, path: Path, can_fork: bool = False, is_whole: bool = True
+    exercise: Exercise,
+    source: str,
+    path: Path,
+    can_fork: bool = False,
+    ready: Sequence[Process] = (),
+    is_whole: bool = True,
 ) -> Result:
     if missing := missing_for(exercise):
         return _result(exercise, 0, Failure(missing), Ended(), source, path)
@@ -128,13 +140,11 @@ def _judged(
     checks = [*range(len(exercise.checks))]
     folder = tempfile.TemporaryDirectory(prefix="haiku_state_", ignore_cleanup_errors=True)
     with folder as work, contextlib.ExitStack() as stack:
-        processes = {
-            number: stack.enter_context(Process("answers", can_fork)) for number in (*to_kill, None)
-        }
-        own = stack.enter_context(Process("solutions", can_fork))
+        learner, own = ready or [stack.enter_context(Process(kind, can_fork)) for kind in KINDS]
+        others = [stack.enter_context(Process("answers", can_fork)) for _number in to_kill]
         seed = secrets.randbits(64)  # only now: the processes do not know it
         teacher = Teacher(exercise, own, seed)
-        pool = stack.enter_context(ThreadPoolExecutor(1))
+        pool = stack.enter_context(ThreadPoolExecutor(1 + len(to_kill)))
         truth = pool.submit(teacher.truth)
         job = {
             "name": exercise.name,
@@ -145,21 +155,28 @@ def _judged(
             "seconds": exercise.seconds,
             "work": work,
         }
-        killed = {}
-        for number in to_kill:
-            question = {"checks": [number], "seed": seed, "killed": True}
-            ended = processes[number].run(job, question, exercise.seconds * 3)
-            if failure := _of_killed(ended, exercise, path):
-                killed[number] = failure, ended
-        question = {"checks": checks, "seed": seed, "killed": False}
-        ended = processes[None].run(job, question, exercise.seconds * 3)
+        seconds = exercise.seconds * 3
+        victims = {
+            number: pool.submit(one.run, job, [_question(seed, [number], is_killed=True)], seconds)
+            for number, one in zip(to_kill, others, strict=True)
+        }
+
+        def questions() -> Iterator[dict[str, Any]]:
+            yield _question(seed, [number for number in checks if number not in victims])
+            if to_kill:
+                wait(victims.values())
+                yield _question(seed, to_kill)
+
+        ended = learner.run(job, questions(), seconds)
         known = truth.result()
         rows = [
             [m["seen"] for m in ended.messages if m.get("check") == number] for number in checks
         ]
         for number, check in enumerate(exercise.checks):
-            if number in killed:
-                return _result(exercise, number, *killed[number], source, path)
+            if number in victims and (
+                failure := _of_killed(victims[number].result(), exercise, path)
+            ):
+                return _result(exercise, number, failure, victims[number].result(), source, path)
             for draw, (right, seen) in enumerate(zip(known[number], rows[number], strict=False)):
                 found = next(_failures(check, right, seen), None)
                 if found is not None:
@@ -170,6 +187,10 @@ def _judged(
                 return _result(exercise, number, failure, ended, source, path)
         failure = _of_end(ended, exercise, path, teacher)
         return _result(exercise, len(exercise.checks), failure, ended, source, path)
+
+
+def _question(seed: int, checks: list[int], is_killed: bool = False) -> dict[str, Any]:
+    return {"checks": checks, "seed": seed, "killed": is_killed}
 
 
 def missing_for(exercise: Exercise) -> str:

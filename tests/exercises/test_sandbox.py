@@ -61,7 +61,7 @@ def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path):
         "seconds": 1, "work": str(tmp_path),
     }  # fmt: skip
     with Process("answers") as process:
-        ended = process.run(job, {"checks": [], "seed": 0}, 5)
+        ended = process.run(job, [{"checks": [], "seed": 0}], 5)
     assert ended.how == "time"
     assert f'File "{path}", line 1 ' in ended.printed
 

@@ -40,7 +40,7 @@ def socket_of(user):
 
 
 def servers(user):
-    """The processes that serve this user: those whose variables name the home."""
+    """The servers of this user, whose variables name the home; a checker is no leader."""
     home = f"HOME={user.home}\0".encode()
     found = []
     for folder in ("/proc",) if sys.platform == "linux" else ():
@@ -49,7 +49,8 @@ def servers(user):
                 with open(f"/proc/{name}/cmdline", "rb") as command:
                     is_server = b"haiku_state.exercises.sandbox.server" in command.read()
                 with open(f"/proc/{name}/environ", "rb") as variables:
-                    if is_server and home in variables.read():
+                    is_leader = os.getsid(int(name)) == int(name)
+                    if is_server and is_leader and home in variables.read():
                         found.append(int(name))
             except OSError:  # it has ended
                 continue

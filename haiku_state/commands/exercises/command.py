@@ -13,7 +13,7 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, reading, translated, wrapped
 from haiku_state.exercises import course, solution
 from haiku_state.exercises.cells import read
-from haiku_state.exercises.exercise import Exercise
+from haiku_state.exercises.exercise import Exercise, Heading
 from haiku_state.exercises.folder import DEFAULT, Folder, text_in
 from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
 from haiku_state.exercises.result import COLUMNS
@@ -130,9 +130,8 @@ def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -
     for title, names in course.PARTS:
         print(f"{translated(title)}")
         for name in names:
-            exercise = course.load(name)
             mark = "✓" if folder.passed(name) else " "
-            print(f"  {mark} {name:{width}}  {_about(exercise)}")
+            print(f"  {mark} {name:{width}}  {_about(course.heading_of(name))}")
     return 0
 
 
@@ -156,7 +155,7 @@ def _begin(folder: Folder, name: str, language: str | None = None) -> None:
     print(f"  {COMMAND} check {name}")
 
 
-def _about(exercise: Exercise) -> str:
+def _about(exercise: Heading) -> str:
     kind = translated(KINDS[exercise.kind])
     return translated(ABOUT).format(
         title=translated(exercise.title), kind=kind, minutes=exercise.minutes

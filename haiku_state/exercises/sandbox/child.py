@@ -21,8 +21,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import haiku as hk
 import jax
+import jax.numpy as jnp
 import numpy as np
+import optax  # noqa: F401  once, before there are forks
 
 import haiku_state as hs
 from haiku_state.exercises.cells import at_its_lines, cells, read, solution_code
@@ -58,6 +61,8 @@ def main(channel: Connection, printed: Connection, folder: str, cache: str) -> N
     """
     gc.freeze()  # else the first collection would copy what it shares with the fork server
     _settle(printed, folder, cache)
+    if not channel.poll():
+        _warm()
     _say(channel, ready=True)
     job = json.loads(channel.recv_bytes())
     exercise = read(job["name"], job["text"])
@@ -338,6 +343,16 @@ def _settle(printed: Connection, folder: str, cache: str) -> None:
     flags = os.environ.get("XLA_FLAGS", "").split()  # those of the checker may ask for more
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if "device_count" not in flag)
     hs.use_devices(DEVICES)
+
+
+def _warm() -> None:
+    """Use what JAX and Haiku prepare at the first use, while there is no job yet."""
+    layer = hk.transform(lambda x: hk.Linear(1)(x).sum())
+    x = jnp.ones([2, 3])
+    params = layer.init(jax.random.key(0), x)
+    gradient = jax.grad(lambda params, x: layer.apply(params, None, x))
+    for run in (gradient, jax.jit(gradient), jax.vmap(gradient, (None, 0))):
+        jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, run(params, x))
 
 
 def _limit_time(seconds: int) -> None:

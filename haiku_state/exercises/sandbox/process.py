@@ -17,11 +17,11 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
@@ -33,7 +33,17 @@ MORE_SECONDS = 10  # for a process that no longer ends by itself
 MANY_BYTES = 1 << 20
 TIME_IS_UP = -getattr(signal, "SIGVTALRM", 0)
 
+KINDS = ("answers", "solutions")
+"""Processes of one kind share a cache of compiled programs; a learner's must not feed the other."""
+
 _STARTING = threading.Lock()
+
+
+class Closable(Protocol):
+    """A pipe or a socket."""
+
+    def close(self) -> None:
+        """Close it."""
 
 
 @dataclass
@@ -63,7 +73,7 @@ def prepare() -> None:
 
 
 def begin(
-    channel: Connection, printed: Connection, folder: str, cache: str, *ours: Connection
+    channel: Connection, printed: Connection, folder: str, cache: str, *ours: Closable
 ) -> None:
     """Do what a learner's process does; it is imported there, and not here.
 
@@ -105,11 +115,12 @@ class Process:
     Nothing that the checker makes up later can be known to it.
 
     Args:
-      kind: ``"answers"`` or ``"solutions"``, which share no cache of compiled programs.
+      kind: one of ``KINDS``.
       can_fork: whether this process can be forked, having no threads and no arrays yet.
+      others: what a fork has to close.
     """
 
-    def __init__(self, kind: str, can_fork: bool = False) -> None:
+    def __init__(self, kind: str, can_fork: bool = False, *others: Closable) -> None:
         context = (can_fork and FORK) or CONTEXT
         if context is CONTEXT:
             prepare()
@@ -119,7 +130,7 @@ class Process:
         self.folder = self._folder.name
         self._channel, theirs = context.Pipe()
         self._stream, printed = context.Pipe(duplex=False)
-        ours = (self._channel, self._stream) if context is FORK else ()
+        ours = (self._channel, self._stream, *others) if context is FORK else ()
         self._process = context.Process(
             target=begin, args=(theirs, printed, self.folder, cache_folder(kind), *ours)
         )
@@ -144,13 +155,13 @@ class Process:
         self._process.close()
         self._folder.cleanup()
 
-    def run(self, job: dict[str, Any], question: dict[str, Any], seconds: int) -> Ended:
-        """Load an answer, ask the question, and wait for the end.
+    def run(self, job: dict[str, Any], questions: Iterable[dict[str, Any]], seconds: int) -> Ended:
+        """Load an answer, ask the questions, and wait for the end.
 
         Args:
           job: ``name`` and ``text`` of the exercise, ``path`` and ``source`` of the answer,
             ``is_whole``, the ``seconds`` that it may compute, and the folder ``work``.
-          question: ``checks``, ``seed`` and ``killed``.
+          questions: of each, ``checks``, ``seed`` and ``killed``.
           seconds: how long it may take.
 
         Returns:
@@ -161,10 +172,12 @@ class Process:
         loaded = self._next(end)
         if loaded is not None and "error" in loaded:
             ended.messages.append(loaded)
-            if loaded["error"] is None:
+            ended.how = "done"
+            for question in questions if loaded["error"] is None else ():
                 ended.messages += self.ask(question, end)
-            if ended.messages[-1].get("done") or loaded["error"] is not None:
-                ended.how = "done"
+                if not ended.messages[-1].get("done"):
+                    ended.how = "died"
+                    break
         if ended.how == "died":  # it has closed its channel, and is about to end
             self._process.join(2)
             ended.code = self._process.exitcode
@@ -180,8 +193,8 @@ class Process:
     def load(self, job: dict[str, Any], seconds: int) -> float:
         """Send the job; return the time at which it has to have ended."""
         self._reader.start()
-        self._next(time.monotonic() + START_SECONDS)  # it has imported everything
         self._ask(job)
+        self._next(time.monotonic() + START_SECONDS)  # it has imported everything
         return time.monotonic() + seconds + MORE_SECONDS
 
     def loaded(self, end: float) -> dict[str, Any]:

@@ -1,13 +1,18 @@
-"""A process that has imported everything, and forks for each answer that is to be checked.
+"""A process that has imported everything, and has a fork ready for the answer that comes next.
 
 The first check starts it. It belongs to one user, listens in a folder that nobody else can enter,
 and ends after ten minutes without a question. Where it cannot be, a command checks for itself.
+
+A fork, a checker, starts the processes that an answer needs before there is one. The server accepts
+a connection and sends it there, so that no process of a learner ever holds what the server listens
+to.
 """
 
 import contextlib
 import hashlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -15,7 +20,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 IDLE_SECONDS = 600
 LOOK_SECONDS = 5
@@ -113,42 +118,66 @@ def serve() -> None:
             listening.bind(str(place))
             place.chmod(0o600)
             listening.listen()
-            listening.settimeout(LOOK_SECONDS)
             try:
-                _serve(listening, place)
+                _serve(listening, place, lock)
             finally:
                 place.unlink(missing_ok=True)
 
 
-def _serve(listening: socket.socket, place: Path) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that answer
+def _serve(listening: socket.socket, place: Path, lock: IO[str]) -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a checker
+    waiting: socket.socket | None = _checker(listening, lock)
+    busy: set[socket.socket] = set()
     last = time.monotonic()
     while time.monotonic() - last < IDLE_SECONDS and place.exists():
-        try:
-            stream, _address = listening.accept()
-        except TimeoutError:
-            continue
-        last = time.monotonic()
-        with stream:
-            if os.fork() == 0:
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                listening.close()
-                _answer(stream)
-                os._exit(0)
+        ready = select.select([listening, *busy], [], [], LOOK_SECONDS)[0]
+        for ended in busy.intersection(ready):
+            busy.remove(ended)
+            ended.close()
+        if listening in ready:
+            last = time.monotonic()
+            with listening.accept()[0] as stream:
+                waiting = waiting or _checker(listening, lock, *busy)
+                with contextlib.suppress(BrokenPipeError):  # its command then checks for itself
+                    socket.send_fds(waiting, [b" "], [stream.fileno()])
+            busy.add(waiting)
+            waiting = None
+        elif waiting is None and not busy:  # not earlier: the answer has the processors
+            waiting = _checker(listening, lock)
 
 
-def _answer(stream: socket.socket) -> None:
+def _checker(*others: IO[str] | socket.socket) -> socket.socket:
+    """Fork; return where the fork waits for a connection. It ends if this process does."""
+    ours, theirs = socket.socketpair()
+    if os.fork() == 0:
+        for one in (ours, *others):
+            one.close()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        with contextlib.suppress(Exception):
+            _answer(theirs)
+        os._exit(0)
+    theirs.close()
+    return ours
+
+
+def _answer(server: socket.socket) -> None:
     from haiku_state.errors.language import reading
     from haiku_state.exercises.cells import read
     from haiku_state.exercises.judge import judge
+    from haiku_state.exercises.sandbox.process import KINDS, Process
 
-    with contextlib.suppress(Exception), stream.makefile("rb") as lines:
-        request = json.loads(lines.readline())
-        exercise = read(request["name"], request["text"])
-        with reading(request["language"]):
-            result = judge(exercise, request["source"], Path(request["path"]), can_fork=True)
-            answer = {"passed": result.passed, "text": str(result)}
-        stream.sendall(json.dumps(answer).encode() + b"\n")
+    with contextlib.ExitStack() as stack:
+        ready = [stack.enter_context(Process(kind, True, server)) for kind in KINDS]
+        _message, files, _flags, _address = socket.recv_fds(server, 1, 1)
+        if not files:  # the server has ended
+            return
+        with socket.socket(fileno=files[0]) as stream, stream.makefile("rb") as lines:
+            request = json.loads(lines.readline())
+            exercise = read(request["name"], request["text"])
+            with reading(request["language"]):
+                result = judge(exercise, request["source"], Path(request["path"]), True, ready)
+                answer = {"passed": result.passed, "text": str(result)}
+            stream.sendall(json.dumps(answer).encode() + b"\n")
 
 
 if __name__ == "__main__":
