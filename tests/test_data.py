@@ -210,8 +210,8 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
         hs.load_digits()
     assert str(caught.value) == (
         "scikit-learn is not installed.\n"
-        "  wrong: pip install haiku-state\n"
-        '  right: pip install "haiku-state[data]"\n'
+        "  wrong: python -m pip install haiku-state\n"
+        '  right: python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"\n'
         "  why:   the core of the package does without it\n"
         "  more:  en/index.html"
     )

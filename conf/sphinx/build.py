@@ -15,6 +15,7 @@ import os
 import re
 import shutil
 import statistics
+import subprocess
 import sys
 import time
 import traceback
@@ -322,6 +323,9 @@ def _assemble(lagging: bool) -> int:
     with timed("published"):
         add_entrances(new)
         problems = publish(new)
+    with timed("packed"):
+        _put_into_the_package(new)
+        _build_wheel(new)
     with timed("checked"):
         problems += check_site(new, LOCALE) + check_styles(new)
         problems += [] if lagging else check_notebooks(new)
@@ -329,16 +333,21 @@ def _assemble(lagging: bool) -> int:
         return failed
     shutil.rmtree(BUILD / "site", ignore_errors=True)
     new.rename(BUILD / "site")
-    _put_into_the_package()
     return 0
 
 
-def _put_into_the_package() -> None:
+def _put_into_the_package(site: Path) -> None:
     """Let ``python -m haiku_state lab`` find the notebooks, here and in a wheel built from here."""
     folder = ROOT / "haiku_state/notebooks"
     folder.mkdir(exist_ok=True)
     for language in languages():
-        shutil.copy(BUILD / "site" / language / FOLDER / archive(language), folder)
+        shutil.copy(site / language / FOLDER / archive(language), folder)
+
+
+def _build_wheel(site: Path) -> None:
+    """Put into the site what its pages tell to install."""
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(site)]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
 
 
 def _report(problems: list[str]) -> int:

@@ -19,6 +19,8 @@ language = "en"
 
 # the address of the repository, to which the footer links; where it is empty, there is no link
 repository = ""
+# whether `pip install haiku-state` finds a release; else the pages name the wheel in the site
+haiku_state_published = False
 
 extensions = [
     "myst_nb",
@@ -39,6 +41,7 @@ extensions = [
     "haiku_site.content.formulas",
     "haiku_site.content.glossary",
     "haiku_site.content.home",
+    "haiku_site.content.install",
     "haiku_site.translate.lagging",
     "haiku_site.translate.languages",
     "haiku_site.content.metadata",
@@ -107,7 +110,6 @@ html_theme_options = {
     "navbar_persistent": ["search-button-field", "language-switcher"],
     "footer_start": ["copyright"],
     "footer_end": ["site-footer.html"],
-    "article_header_end": ["parallel.html"],
     "article_footer_items": ["lesson-end.html"],
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,

@@ -983,7 +983,7 @@ def checkpoint_format(
         directory=directory,
         reason=translated(reason).format(step=step, found=found, known=known),
         wrong=f'restore_checkpoint("{directory}", train_state)',
-        right="pip install --upgrade haiku-state",
+        right=f'restore_checkpoint("{directory}", train_state)  # in the newer haiku_state',
         why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
     )
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -13,13 +14,50 @@ LIBRARIES = ("jax", "jaxlib", "haiku", "optax")
 
 
 class MissingExtraError(HaikuStateError, ImportError):
-    """An optional library is not installed."""
+    """An optional library is not installed.
+
+    Args:
+      library: which one.
+      extra: the extra of this package that it belongs to. The right line installs what is missing
+        of that extra, wherever this package came from.
+    """
 
     TEXT_WHAT = _("{library} is not installed.")
-    TEXT_WRONG = "pip install haiku-state"
-    TEXT_RIGHT = 'pip install "haiku-state[{extra}]"'
+    TEXT_WRONG = "python -m pip install haiku-state"
+    TEXT_RIGHT = "python -m pip install {requirements}"
     TEXT_WHY = _("the core of the package does without it")
     MORE = "index"
+
+    def __init__(self, library: str, extra: str) -> None:
+        required = dict(_required(extra)) or {library: False}
+        missing = [text for text, is_installed in required.items() if not is_installed]
+        requirements = " ".join(missing or required)
+        super().__init__(library=library, extra=extra, requirements=requirements)
+
+
+def _required(extra: str) -> Iterator[tuple[str, bool]]:
+    """Yield what an extra requires, as a shell has to read it, and whether it is installed."""
+    from importlib import metadata  # 50 ms, which an import without an error does not pay
+
+    try:
+        lines = metadata.requires("haiku-state") or []
+    except metadata.PackageNotFoundError:  # this is a checkout, and nothing was installed
+        return
+    for line in lines:
+        wanted, _semicolon, marker = line.partition(";")
+        if f'extra == "{extra}"' not in marker.replace("'", '"'):
+            continue
+        name, inner, version = re.findall(r"^([\w.-]+)(?:\[(.+)\])?(.*)$", wanted.strip())[0]
+        if inner:  # an extra may hold others of this package
+            for each in inner.split(","):
+                yield from _required(each)
+            continue
+        try:
+            metadata.version(name)
+            is_installed = True
+        except metadata.PackageNotFoundError:
+            is_installed = False
+        yield f'"{name}{version}"' if version else name, is_installed
 
 
 class UnmatchedVersionsError(HaikuStateError, ImportError):

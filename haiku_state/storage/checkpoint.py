@@ -430,7 +430,7 @@ def _check_format(directory: Path, step: int) -> None:
             directory=directory,
             reason=translated(reason).format(step=step, found=found, known=FORMAT),
             wrong=f'restore_checkpoint("{directory}", train_state)',
-            right="pip install --upgrade haiku-state",
+            right=f'restore_checkpoint("{directory}", train_state)  # in the newer haiku_state',
             why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
         )
 

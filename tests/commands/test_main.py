@@ -75,7 +75,8 @@ def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, caps
     monkeypatch.setitem(sys.modules, name, None)
     assert main(["train"]) == 1
     assert capsys.readouterr().err == (
-        f'haiku_state: error: {name} is not installed; right: pip install "haiku-state[data]"\n'
+        f"haiku_state: error: {name} is not installed; "
+        'right: python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"\n'
     )
 
 
@@ -83,7 +84,8 @@ def test_without_orbax_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "orbax", None)
     assert main(["train", "--checkpoint-dir", "run"]) == 1
     assert capsys.readouterr().err == (
-        'haiku_state: error: orbax is not installed; right: pip install "haiku-state[checkpoint]"\n'
+        "haiku_state: error: orbax is not installed; "
+        'right: python -m pip install "orbax-checkpoint>=0.6.4"\n'
     )
 
 

@@ -285,7 +285,9 @@ def test_under_a_sub_path(open_page, server):
 
 
 def beside(page):
-    """Choose how the other language is shown."""
+    """Choose how the other language is shown, in the menu beside the language switcher."""
+    page.locator(".hs-parallel > summary:visible").wait_for()
+    page.locator(".hs-parallel").evaluate("menu => { menu.open = true; }")
     return page.locator(".hs-parallel select")
 
 

@@ -8,7 +8,7 @@ import pytest
 from constraint_files import FOLDER, lines
 from docutils import nodes
 from haiku_site.content.course import contents, course, duration, minutes, parts
-from haiku_site.content.home import SYSTEMS, install_line, newest_sets
+from haiku_site.content.install import SYSTEMS, install_line, newest_sets, requirement
 from lesson_cells import DOCS
 from packaging.requirements import Requirement
 from sphinx import addnodes
@@ -45,7 +45,10 @@ def test_what_to_install_is_the_newest_measured_set_of_each_python():
                     if wanted.name == package
                     if wanted.marker is None or wanted.marker.evaluate(here)
                 ]
-                assert f" {package}{version}" in install_line(found), (python, package)
+                assert f" {package}{version}" in install_line("haiku-state", found), (
+                    python,
+                    package,
+                )
     listed = [python for pythons, _ in newest_sets(read_sets()) for python in pythons]
     assert sorted(listed) == sorted(file.stem[9:] for file in FOLDER.glob("newest-py*.txt"))
 
@@ -53,9 +56,30 @@ def test_what_to_install_is_the_newest_measured_set_of_each_python():
 def test_only_the_line_for_a_gpu_asks_for_it():
     [pins] = [pins for pythons, pins in newest_sets(read_sets()) if "3.13" in pythons]
     asking = [
-        name for name, (_, _, extra) in SYSTEMS.items() if "cuda" in install_line(pins, extra)
+        name
+        for name, (_, _, extra) in SYSTEMS.items()
+        if "cuda" in install_line("haiku-state", pins, extra)
     ]
     assert asking == ["Linux, GPU"]
+
+
+@pytest.mark.parametrize(
+    ("published", "site", "line"),
+    [
+        (True, "", '"haiku-state[lab]"'),
+        (True, "https://example.org", '"haiku-state[lab]"'),
+        (False, "", '"./haiku_state-1.2-py3-none-any.whl[lab]"'),
+        (
+            False,
+            "https://example.org",
+            '"haiku-state[lab] @ https://example.org/haiku_state-1.2-py3-none-any.whl"',
+        ),
+    ],
+)
+def test_one_setting_says_what_is_installed(published, site, line, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_SITE", site)
+    config = SimpleNamespace(haiku_state_published=published, release="1.2")
+    assert requirement(config, "lab") == line
 
 
 def toctree(*entries):
@@ -86,12 +110,7 @@ def test_get_started_takes_ten_minutes():
     assert minutes(DOCS / "get_started.md") == 10
 
 
-def test_the_two_pictures_tell_the_same_story_and_icons_tell_none():
-    drawings = {
-        file.stem: ElementTree.parse(file).getroot() for file in DOCS.glob("drawings/home/*.svg")
-    }
-    wide, narrow = drawings.pop("wide"), drawings.pop("narrow")
-    assert wide.get("aria-label") == narrow.get("aria-label")
-    assert all(icon.get("aria-hidden") == "true" for icon in drawings.values())
-    for file in DOCS.glob("drawings/home/*.svg"):
-        assert not re.search(r'\b(style|fill|stroke|font-size|id)="|<style', file.read_text())
+def test_the_picture_is_drawn_in_the_colours_of_the_page():
+    [file] = DOCS.glob("drawings/home/*.svg")
+    assert ElementTree.parse(file).getroot().get("aria-label")
+    assert not re.search(r'\b(style|fill|stroke|font-size|id)="|<style', file.read_text())

@@ -149,7 +149,7 @@ def code(notebook):
 
 
 def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
-    first, second, third = prose(notebooks["en"])
+    first, second, third, _checks = prose(notebooks["en"])
     assert first.partition("\n\n")[2] == (
         "# One *lesson*\n\n> **Before**\n>\n"
         r"> Take “the part”, [JAX](https://docs.jax.dev) and 2 \* 3."
@@ -168,7 +168,7 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
 
 
 def test_a_notebook_is_in_the_language_of_its_page(notebooks):
-    first, second, third = prose(notebooks[ZH])
+    first, second, third, _checks = prose(notebooks[ZH])
     assert "# 第*一*课\n\n> **开始之前**\n>\n> 看“这一部分”、[JAX](https://docs.jax.dev)" in first
     assert second == "有 $x_1$ 和 `a_b`：\n\n$$\nx^2\n$$"
     assert "## 下一节\n\n![一个圆。]" in third
@@ -178,8 +178,10 @@ def test_a_notebook_is_in_the_language_of_its_page(notebooks):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_it_has_the_page_s_outputs_and_not_its_checks(notebooks, language):
-    settings, printed, drawn = code(notebooks[language])
+def test_it_has_the_page_s_outputs_and_its_checks_at_the_end(notebooks, language):
+    settings, printed, drawn, check = code(notebooks[language])
+    assert notebooks[language].cells[-1] == check
+    assert (check.source, check.outputs) == ("assert double(21) == 42", [])
     assert settings.metadata.tags == ["figures"]
     assert printed.outputs[0].text == "doubled 42\n"
     assert drawn.metadata == {"tags": ["plot"], "jupyter": {"source_hidden": True}}

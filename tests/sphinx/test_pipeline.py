@@ -61,6 +61,12 @@ print(double(1))
 
 assert double(21) == 42
 ```
+
+```{code-cell} ipython3
+:tags: [plot]
+
+figure = 3
+```
 '''
 
 OTHER = """# Other
@@ -109,7 +115,7 @@ msgstr "更正之前"
 
 CHINESE = {"A page": "一页", "Twice.": "两倍。", "no state": "没有状态"}
 OTHER_CHINESE = {"Other": "另一页", "A heading": "标题", "Before": "之前", "Text.": "文字。"}
-SPHINX_CHINESE = {"Show the checks of these numbers": "展开检查"}
+SPHINX_CHINESE = {"Show the code of this figure": "展开代码"}
 
 
 def build(root: Path, builder: str, language: str) -> Path:
@@ -168,13 +174,17 @@ def test_chinese_is_built_from_the_outputs_of_english(project, english):
     assert r"\[x^2\]" in chinese.file.read_text() or "x^2" in chinese.file.read_text()
 
 
-def test_the_checks_of_a_page_are_folded_in_its_language(project, english):
+def test_what_is_folded_says_so_in_the_language_of_the_page_and_checks_are_left_out(
+    project, english
+):
     fold = re.compile(r'<details class="fold">.*?</details>', re.DOTALL)
     chinese = Page(build(project, "html", ZH) / "index.html")
-    for page, text in ((english, "Show the checks of these numbers"), (chinese, "展开检查")):
-        [folded] = fold.findall(page.file.read_text(encoding="utf-8"))
+    for page, text in ((english, "Show the code of this figure"), (chinese, "展开代码")):
+        written = page.file.read_text(encoding="utf-8")
+        [folded] = fold.findall(written)
         assert text in folded
-        assert "assert" in folded
+        assert "figure = 3" in re.sub("<.*?>", "", folded)
+        assert "assert" not in re.sub("<.*?>", "", written)
 
 
 def test_a_translation_that_lags_is_marked(project, english):

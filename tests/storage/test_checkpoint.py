@@ -795,8 +795,8 @@ def test_without_orbax_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "orbax.checkpoint", None)
     assert refused(MissingExtraError, tmp_path, train_state_of()) == (
         "orbax-checkpoint is not installed.\n"
-        "  wrong: pip install haiku-state\n"
-        '  right: pip install "haiku-state[checkpoint]"\n'
+        "  wrong: python -m pip install haiku-state\n"
+        '  right: python -m pip install "orbax-checkpoint>=0.6.4"\n'
         "  why:   the core of the package does without it\n"
         "  more:  en/index.html"
     )
@@ -895,7 +895,7 @@ def test_a_newer_format_is_refused_and_stays(tmp_path, newer):
         f"the checkpoints in {tmp_path} cannot be used: step 2 has format 2, and this haiku_state "
         "knows formats up to 1.\n"
         f'  wrong: restore_checkpoint("{tmp_path}", train_state)\n'
-        "  right: pip install --upgrade haiku-state\n"
+        f'  right: restore_checkpoint("{tmp_path}", train_state)  # in the newer haiku_state\n'
         "  why:   a newer haiku_state has written it; nothing was read, replaced or deleted\n"
         "  more:  en/api/storage.html"
     )

@@ -93,6 +93,14 @@
     } catch {}
     apply();
   });
+  document.addEventListener("click", ({ target }) => {
+    if (!bar.contains(target)) bar.open = false;
+  });
+  bar.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    bar.open = false;
+    bar.firstElementChild.focus();
+  });
   bar.hidden = false;
   if (choice.value !== "none") apply();
 })();

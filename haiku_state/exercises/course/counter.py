@@ -66,11 +66,6 @@ def count(state, increment):
 
 
 # %%
-def count(state, increment):
-    return state + increment
-
-
-# %%
 def reset(state):
     return None, state
 
@@ -85,6 +80,11 @@ def reset(state):
 # them has its own value.
 def count(state, increment):
     return state + increment, state + increment
+
+
+# %%
+def count(state, increment):
+    return state + increment
 
 
 # %% idea hidden input

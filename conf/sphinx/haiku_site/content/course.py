@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.locale import _
@@ -120,23 +121,38 @@ def duration(minutes: int) -> str:
 
 
 class Lessons(SphinxDirective):
-    """The title, number and minutes of lessons: those in the content, or those of this part."""
+    """The title, number and minutes of lessons: those in the content, or those of this part.
+
+    With ``:numbers:``, their numbers alone, on one line.
+    """
 
     has_content = True
+    option_spec = {"numbers": directives.flag}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
-        """Make a list of links, each with its minutes."""
+        """Make the links, and say how long all take."""
         listed, lessons = nodes.bullet_list(), course(Path(self.env.srcdir))
+        numbers: list[nodes.Node] = []
         here = [name for name, lesson in lessons.items() if lesson.part == self.env.docname]
         named = list(self.content) or here
         for docname in named:
             link = link_to(docname, self)
             self.env.note_dependency(str(self.env.doc2path(docname)))
+            if "numbers" in self.options:
+                link["refexplicit"] = True
+                link[0] = nodes.inline("", str(lessons[docname].number))
+                numbers += [link, nodes.Text(" · ")]
+                continue
             text = _("lesson {number}, {minutes} min").format(**lessons[docname]._asdict())
             listed += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f" · {text}")))
         total = sum(lessons[docname].minutes for docname in named)
         # Sphinx's own catalog has it, no page's
         text = _("{duration} in all").format(duration=duration(total))
+        if numbers:
+            before, after = _("Lessons {numbers}, {total}").split("{numbers}")
+            after = after.format(total=text)
+            parts = [nodes.Text(before), *numbers[:-1], nodes.Text(after)]
+            return [nodes.paragraph("", "", *parts, translatable=False, classes=["hs-numbers"])]
         sum_of_all = nodes.paragraph("", text[0].upper() + text[1:], translatable=False)
         return [listed, sum_of_all]
 

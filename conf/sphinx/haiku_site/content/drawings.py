@@ -6,8 +6,7 @@ The caption.
 
 shows ``docs/drawings/pair.svg``. Its label and its words go into the page's catalog like any other
 text; words of the class ``code`` are names in code and stay as they are. The drawing has classes
-and no colours, so that it follows the page's theme. Several names make one picture, of which the
-style sheet shows the drawing that fits.
+and no colours, so that it follows the page's theme.
 """
 
 from pathlib import Path
@@ -75,17 +74,16 @@ def _words(drawing: ElementTree.Element) -> list[Any]:
 
 
 class Drawing(SphinxDirective):
-    """Drawings of ``docs/drawings``, with their caption as the content."""
+    """A drawing of ``docs/drawings``, with its caption as the content."""
 
     required_arguments = 1
-    final_argument_whitespace = True
     has_content = True
     option_spec = {"class": directives.class_option}  # noqa: RUF012
 
     def run(self) -> list[nodes.Node]:
         """Make a figure, or a box if there is no caption."""
-        drawings = [self._read(name) for name in self.arguments[0].split()]
-        box = nodes.figure("", *drawings) if self.content else nodes.container("", *drawings)
+        drawing = self._read(self.arguments[0])
+        box = nodes.figure("", drawing) if self.content else nodes.container("", drawing)
         box["classes"] += self.options.get("class", [])
         for paragraph in self.parse_content_to_nodes():
             caption = nodes.caption(paragraph.rawsource, "", *paragraph.children)

@@ -1,8 +1,8 @@
-"""What stands folded: the code of a figure, what pins a page's numbers, solutions, hints, causes.
+"""What stands folded: the code of a figure, solutions, hints, causes.
 
-Of a cell with the tag ``predict`` only the output is folded: the reader guesses first.
-
-A tag of the cell says which it is. What is visible is what the lesson tells.
+A tag of the cell says which it is. Of a cell with the tag ``predict``, only the output is folded,
+because the reader guesses first. A cell with the tag ``check`` runs with the others and pins the
+page's numbers; it is not on the page, and the notebook has it in its last section.
 """
 
 from typing import Any
@@ -16,7 +16,6 @@ from sphinx.transforms import SphinxTransform
 # tag: what of the cell is folded, and the text that unfolds it
 FOLDED = {
     "plot": ("input", "Show the code of this figure"),
-    "check": ("all", "Show the checks of these numbers"),
     "solution": ("all", "Show the solution"),
     "predict": ("output", "What will it print?"),
     "harness": ("input", "Show the code of the detectors"),
@@ -43,6 +42,13 @@ class FoldCells(SphinxTransform):
                     compat.fold(cell, part, _(text))
 
 
+def _remove_checks(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Leave the checks out of what is written; the notebook of the page has been made."""
+    for cell in list(compat.parts_of_cells(document, "cell_code")):
+        if "check" in compat.tags(cell):
+            cell.parent.remove(cell)
+
+
 def _open(translator: Any, node: nodes.Element) -> None:
     text, kind = translator.encode(node["prompt_show"]), f"fold {node.get('kind', '')}".strip()
     name = f' name="{node["name"]}"' if node.get("name") else ""
@@ -58,4 +64,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(compat.FoldedCell, override=True, html=(_open, _close))
     app.add_node(Fold, html=(_open, _close))
     app.add_transform(FoldCells)
+    app.connect("doctree-resolved", _remove_checks, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -140,6 +140,7 @@ def _page_context(
     stem = pagename.rpartition("/")[2]
     one = f"the {others[0].of.english_name}" if len(others) == 1 else "another language"
     context["site_parallel"] = {
+        "menu": _("Both languages on this page"),
         "label": _("With the English:") if here != "en" else f"With {one}:",
         "languages": [
             {

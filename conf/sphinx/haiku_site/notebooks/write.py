@@ -1,8 +1,8 @@
 """Each lesson as a notebook in the page's language, alone, by part, and all of them.
 
 A notebook is written from its resolved page, so that it says what the page says: translated prose,
-comments in the page's language, the outputs of the one execution. It lacks the checks of the page,
-which a reader need not run.
+comments in the page's language, the outputs of the one execution. The checks, which the page leaves
+out, are its last section.
 
 ```{notebooks} state
 ```
@@ -24,6 +24,7 @@ from docutils import nodes
 from haiku_site import SPHINX, compat
 from haiku_site.content.course import after_whole_site, course, parts
 from haiku_site.content.folds import FOLDED
+from haiku_site.content.install import link_to_wheel, requirement
 from haiku_site.content.metadata import address
 from haiku_site.notebooks.markdown import Markdown, svg_address
 from haiku_site.translate.cells import skeleton
@@ -64,6 +65,7 @@ def make_notebook(document: nodes.document, executed: Any, language: str, docnam
     markdown = Markdown(lambda target: _address(target, language, docname))
     cells: list[Any] = []
     prose: list[str] = []
+    checks: list[Any] = []
 
     def end_prose() -> None:
         if prose:
@@ -77,10 +79,14 @@ def make_notebook(document: nodes.document, executed: Any, language: str, docnam
             if block.startswith("##"):
                 end_prose()
             prose.append(block)
-        elif "check" not in compat.tags(block):
+        else:
             end_prose()
-            cells.append(_code_cell(block, executed.cells[compat.number(block)]))
+            cell = _code_cell(block, executed.cells[compat.number(block)])
+            (checks if "check" in compat.tags(block) else cells).append(cell)
     end_prose()
+    if checks:
+        text = _("These cells check the numbers above. They print nothing if all are right.")
+        cells += [new_markdown_cell(f"## {_('Checks')}\n\n{text}"), *checks]
     code = [cell for cell in cells if cell.cell_type == "code"]
     if any("image/svg+xml" in output.get("data", {}) for cell in code for output in cell.outputs):
         cells.insert(cells.index(code[0]), _figure_settings())
@@ -232,9 +238,8 @@ class Notebooks(SphinxDirective):
         if part and part not in [Path(name).parent.name for name in parts(Path(self.env.srcdir))]:
             raise self.error(f"there is no part {part}")
         options = f" --part {part}" * bool(part) + f" --lang {language}" * (language != "en")
-        commands = (
-            f'$ python -m pip install "haiku-state[lab]"\n$ python -m haiku_state lab{options}'
-        )
+        wanted = requirement(self.config, "lab")
+        commands = f"$ python -m pip install {wanted}\n$ python -m haiku_state lab{options}"
         texts = {"": _("all lessons")} | ({part: _("this part")} if part else {})
         links: list[nodes.Node] = [nodes.Text(_("Or download them as notebooks: "))]
         for name in sorted(texts, reverse=True):
@@ -242,6 +247,7 @@ class Notebooks(SphinxDirective):
             links += [nodes.Text(" · ")]
         return [
             nodes.paragraph("", _("Run the lessons in JupyterLab:"), translatable=False),
+            *link_to_wheel(self.config, self.env.docname),
             nodes.literal_block("", commands, language="console", translatable=False),
             nodes.paragraph("", "", *links[:-1], translatable=False),
         ]
@@ -286,6 +292,7 @@ def _without_words(output: Any) -> str:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directive, and write the notebooks once the pages are resolved."""
+    app.setup_extension("haiku_site.content.install")
     app.add_directive("notebooks", Notebooks)
     app.connect("doctree-resolved", _write_notebook)
     after_whole_site(app, _write_archives)
