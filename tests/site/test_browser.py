@@ -407,9 +407,14 @@ def test_without_scripts_the_sidebar_is_a_list(open_page, server, language):
     assert first.locator("a").first.is_visible()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_the_picture_comes_to_rest_within_five_seconds(open_page, server, width):
-    page = open_page(f"{server}/en/index.html", width, reduced_motion="no-preference")
+@pytest.mark.parametrize("language", ["en", ZH])
+def test_home_is_four_screens_of_a_phone(open_page, language):
+    page = open_page(url(language, "index.html"), 360)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 4 * 740
+
+
+def test_the_picture_comes_to_rest_within_five_seconds(open_page, server):
+    page = open_page(f"{server}/en/index.html", reduced_motion="no-preference")
     ends = page.evaluate(
         "document.getAnimations().map((each) => each.effect.getComputedTiming().endTime)"
     )
@@ -417,7 +422,7 @@ def test_the_picture_comes_to_rest_within_five_seconds(open_page, server, width)
     assert max(ends) <= 5000
     page.evaluate("document.getAnimations().forEach((each) => each.finish())")
     moved = shown(page)
-    page = open_page(f"{server}/en/index.html", width, reduced_motion="reduce")
+    page = open_page(f"{server}/en/index.html", reduced_motion="reduce")
     assert page.evaluate("document.getAnimations().length") == 0
     assert shown(page) == moved
     assert moved.count("0") == 1  # the token alone
@@ -449,7 +454,7 @@ def test_the_header_keeps_to_one_line(open_page, server, language, width):
 @pytest.mark.parametrize(
     ("fold", "content"), [("details.sd-dropdown", ".sd-summary-content"), ("details.fold", "pre")]
 )
-def test_answers_and_checks_are_folded_and_open_without_scripts(open_page, fold, content):
+def test_answers_and_outputs_are_folded_and_open_without_scripts(open_page, fold, content):
     page = open_page(url("en"), java_script_enabled=False)
     folded = page.locator(fold).first
     assert not folded.locator(content).first.is_visible()
