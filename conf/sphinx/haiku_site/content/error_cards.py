@@ -29,6 +29,9 @@ from haiku_state.errors import language
 
 CALLS = Path(__file__).with_name("error_cases.py")
 CATALOGS = sorted(language.FOLDER.rglob("*.mo"))
+PAGES = ("api/errors", "reference/problems")
+NAME = re.compile(r"(?:[A-Z][a-z]+){3,}")
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 TOKEN = re.compile(r"\w+|\s+|.")
 QUOTED = re.compile(r"'[^']*'|<[^>]*>")
 
@@ -151,6 +154,29 @@ class Instead(Reads):
         return [line[2:] for line in self.content if line.startswith(f"{sign} ")]
 
 
+class Break(nodes.Element):
+    """A place where a long name may go on in the next line."""
+
+
+def break_names(tree: nodes.Element) -> None:
+    """Let the long names of classes in code break at their humps."""
+    for text in list(tree.findall(nodes.Text)):
+        if NAME.fullmatch(text) and isinstance(text.parent, nodes.literal | addnodes.desc_name):
+            first, *rest = map(nodes.Text, HUMP.split(text))
+            parts = [first, *(node for part in rest for node in (Break(), part))]
+            text.parent.replace(text, parts)
+
+
+def _break_on_page(app: Sphinx, document: nodes.document, docname: str) -> None:
+    if docname in PAGES:
+        break_names(document)
+
+
+def _break_in_contents(app: Sphinx, env: Any) -> None:
+    for docname in {*PAGES} & {*env.tocs}:
+        break_names(env.tocs[docname])
+
+
 def _head(signature: nodes.Element, name: str) -> Iterator[nodes.Node]:
     """Keep the name of a class, and put the built-in beside it that would catch the error."""
     yield from signature.findall(addnodes.desc_name)
@@ -216,7 +242,10 @@ def diff(wrong: str, right: str) -> tuple[list[nodes.Node], list[nodes.Node]]:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
+    """Register the directives, and the places where long names break."""
+    app.add_node(Break, html=(lambda html, _node: html.body.append("<wbr>"), lambda *_: None))
+    app.connect("doctree-resolved", _break_on_page)
+    app.connect("env-updated", _break_in_contents)
     app.add_directive("error-cards", Cards)
     app.add_directive("seen", Seen)
     app.add_directive("instead", Instead)
