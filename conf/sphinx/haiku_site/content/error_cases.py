@@ -950,7 +950,8 @@ def more_devices():
 
 def dict_in_file():
     np.savez("params.npz", params={"w": np.ones(3)})
-    return np.load("params.npz")["params"]
+    with np.load("params.npz") as arrays:
+        return arrays["params"]
 
 
 def table_in_cache():
@@ -1157,6 +1158,15 @@ def said(error, folder):
     return {"what": "\n".join(what), "lines": lines}
 
 
+def raised(fails):
+    """Run a call that fails, and return its error."""
+    try:
+        fails()
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
 def first_line(error):
     """Return the class of an error and the first line of its text, which may be long."""
     return textwrap.shorten(
@@ -1168,14 +1178,9 @@ def record(folder):
     """Run each call in each language: what its error says, and the error that it replaces."""
     found = []
     for title, (fails, _says) in PLAIN.items():
-        number, nothing = int(title.split()[0]), {"what": "", "lines": []}
-        try:
-            fails()
-        except Exception as error:
-            texts = dict.fromkeys(languages(), nothing)
-            found.append(
-                {"problem": number, "error": "", "before": first_line(error), "texts": texts}
-            )
+        number, before = int(title.split()[0]), first_line(raised(fails))
+        texts = {language: {"what": "", "lines": []} for language in languages()}
+        found.append({"problem": number, "error": "", "before": before, "texts": texts})
     calls = [(int(title.split()[0]), problem.fails) for title, problem in PROBLEMS.items()]
     for number, fails in [*calls, *((0, fails) for fails in OTHERS)]:
         texts, before = {}, ""
