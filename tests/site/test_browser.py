@@ -592,9 +592,15 @@ def test_paper_is_light_and_whole(open_page):
     assert page.evaluate(CUT_ON_PAPER) == []
     # within a flex box Chromium drops what comes after some page
     assert page.locator(".bd-main").evaluate("e => getComputedStyle(e).display") == "block"
-    short, long = page.locator(".cell:not(.hs-long)").first, page.locator(".cell.hs-long").first
-    inside = "e => getComputedStyle(e).breakInside"
-    assert (short.evaluate(inside), long.evaluate(inside)) == ("avoid", "auto")
+    cells = page.locator(".cell, .cell pre").evaluate_all(
+        "all => all.map(e => getComputedStyle(e).breakInside)"
+    )
+    assert {*cells} == {"auto"}
+    closed = page.locator("details.fold:not([open])")
+    assert closed.count() > 3
+    assert closed.locator("visible=true").count() == 0
+    alone = page.locator(".cell:has(> details.fold:only-child)")
+    assert alone.locator("visible=true").count() == 0
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
@@ -642,6 +648,19 @@ def test_a_meaning_stays_on_a_phone(open_page):
         assert box["x"] + box["width"] <= 360
 
 
+# where the first line of a label stands, and that of the text beside it
+BASELINES = """label => [
+        label.firstElementChild, label.nextElementSibling.querySelector('p').firstChild
+    ].map(element => {
+        const mark = document.createElement('span');
+        mark.style = 'display: inline-block; width: 0; height: 0';
+        element.before(mark);
+        const { bottom } = mark.getBoundingClientRect();
+        mark.remove();
+        return bottom;
+    })"""
+
+
 @pytest.mark.parametrize(
     ("language", "printed"),
     [
@@ -660,6 +679,10 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
     assert case.locator("dd.hs-wrong").text_content() == "apply(params, state, None, inputs)\n"
     assert case.locator("dd.hs-wrong strong").text_content() == "None"
     assert case.locator("dd.hs-right strong").text_content() == "rng"
+    if width > 600:
+        for line in case.locator("dt").all():
+            label, text = line.evaluate(BASELINES)
+            assert abs(label - text) < 1
     card.scroll_into_view_if_needed()
     sizes = case.locator("dd code").evaluate_all(
         "codes => codes.map(code => code.scrollWidth - code.clientWidth)"
@@ -667,6 +690,25 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
     assert not any(size > 0 for size in sizes)
     card.locator("dd.hs-why a").first.click()
     page.wait_for_url(url(language, "haiku/pure_pair.html"))
+
+
+@pytest.mark.parametrize("language", ["en", ZH])
+def test_a_problem_says_its_cause_the_lines_and_the_error_before_its_links(open_page, language):
+    page = open_page(url(language, "reference/problems.html") + "#problem-21")
+    card = page.locator("section[id='problem-21']")
+    parts = card.locator("> :is(p, dl)").evaluate_all("all => all.map(e => e.className)")
+    kinds = [next((kind for kind in ("hs-seen", "hs-parts") if kind in part), "") for part in parts]
+    assert kinds[:3] == ["", "hs-parts", "hs-seen"]
+    assert kinds[-1] == ""
+    said = card.locator(".hs-seen").first.text_content()
+    assert said.strip() == "RuntimeError: Array has been deleted with shape=float32[3]."
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_first_card_of_the_gallery_is_on_the_first_screen(open_page, width):
+    page = open_page(url("en", "reference/bug_gallery.html"), width)
+    box = page.locator("section.hs-bug").first.bounding_box()
+    assert box["y"] < page.viewport_size["height"] - 100
 
 
 def test_a_long_page_is_laid_out_unasked_and_what_scrolls_is_a_tab_stop(open_page):

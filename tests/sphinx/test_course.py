@@ -1,8 +1,12 @@
 """The pages of the course: each in its frame and its place, each problem with a place to go."""
 
+import ast
 import operator
 import re
 
+import haiku as hk
+import jax
+import jax.numpy as jnp
 import pytest
 from docutils.nodes import make_id
 from haiku_site.content.course import FOLDED, course, minutes, parts, tasks
@@ -99,7 +103,25 @@ def anchors(page):
 
 
 def test_every_problem_has_its_number():
-    assert [*map(int, ENTRIES)] == list(range(1, 37))
+    assert sorted(map(int, ENTRIES)) == list(range(1, 45))
+    assert "\nForty-four problems" in PROBLEMS
+
+
+@pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
+def test_every_problem_says_its_cause_and_what_to_write_instead(entry):
+    cause, lines = re.match(
+        r"### .+\n\n([^`{\n][\s\S]*?|`[^`][\s\S]*?)\n\n```\{instead\}\n([\s\S]*?)\n```\n", entry
+    ).groups()
+    assert cause.endswith(".")
+    wrong, right = ([line[2:] for line in lines.splitlines() if line[0] == sign] for sign in "-+")
+    assert len(wrong) + len(right) == len(lines.splitlines())
+    for code in ("\n".join(wrong), "\n".join(right)):
+        for node in ast.walk(ast.parse(code)):
+            match node:
+                case ast.Attribute(ast.Name("hs" | "hk" | "jnp" as module), name):
+                    assert hasattr({"hs": hs, "hk": hk, "jnp": jnp}[module], name), name
+                case ast.Attribute(ast.Name("jax"), name) if code == "\n".join(right):
+                    assert hasattr(jax, name), name
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())

@@ -3,6 +3,7 @@
 import json
 import re
 
+import jax
 import pytest
 from docutils import nodes
 from haiku_site.content import error_cards, error_cases
@@ -22,6 +23,60 @@ def test_the_page_has_a_card_for_each_class():
     blocks = re.findall(r"^\.\. error-cards::\n((?:   \w+\n)+)", page, re.MULTILINE)
     names = " ".join(blocks).split()
     assert sorted(names) == sorted(CLASSES - {"HaikuStateError"})
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("call", error_cases.PLAIN.values(), ids=error_cases.PLAIN.keys())
+def test_this_jax_says_of_a_problem_what_its_card_quotes(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fails, says = call
+    with jax.debug_key_reuse(False):
+        error = error_cases.raised(fails)
+    assert says in f"{type(error).__name__}: {error}"
+
+
+def test_a_problem_shows_each_text_once(monkeypatch):
+    said = [
+        "ValueError: No value for 'average' in 'loss', perhaps set an init function?",
+        "ValueError: No value for 'total' in '~', perhaps set an init function?",
+        "",
+        "RuntimeError: Array has been deleted with shape=float32[3].",
+    ]
+    cases = [{"problem": 2, "before": text} for text in said]
+    monkeypatch.setattr(error_cards.Seen, "cases", lambda self: cases)
+    seen = error_cards.Seen.__new__(error_cards.Seen)
+    seen.arguments = ["2"]
+    assert [line.astext() for line in seen.run()] == [said[0], said[3]]
+
+
+def test_the_wrong_and_the_right_line_stand_in_one_list(monkeypatch):
+    labels = [("wrong", ""), ("right", "")]
+    monkeypatch.setattr(error_cards.Instead, "cases", lambda self: [{"lines": labels}])
+    instead = error_cards.Instead.__new__(error_cards.Instead)
+    instead.content = ["- f(x)", "+ y = 2 * x", "+ f(y)"]
+    [shown] = instead.run()
+    assert [part.astext() for part in shown.findall(nodes.term)] == ["wrong", "right"]
+    assert [part.astext() for part in shown.findall(nodes.literal)] == ["f(x)", "y = 2 * x\nf(y)"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("UninitializedParameterError", "Uninitialized|Parameter|Error"),
+        ("TypeError", "TypeError"),
+        ("jax.errors.TracerBoolConversionError", "jax.errors.TracerBoolConversionError"),
+    ],
+)
+def test_a_long_name_breaks_at_its_humps(name, shown):
+    paragraph = nodes.paragraph("", name, nodes.literal("", name))
+    for _ in range(2):  # the second time, nothing is left to do
+        error_cards.break_names(paragraph)
+    words, code = paragraph.children
+    assert words.astext() == code.astext() == name
+    breaks = [
+        "|" if isinstance(part, error_cards.Break) else part.astext() for part in code.children
+    ]
+    assert "".join(breaks) == shown
 
 
 def test_an_error_is_recorded_as_it_is_printed():

@@ -169,3 +169,25 @@ def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeyp
         "en": ("tree", "树", "Containers of `x`."),
         ZH: ("树", "tree", "`x` 的容器。"),
     }[language]
+
+
+def test_a_word_that_is_no_term_here_is_not_linked(tmp_path, monkeypatch):
+    (tmp_path / "glossary.csv").write_text(TABLE, encoding="utf-8")
+    catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/a/page.po"
+    catalog.parent.mkdir(parents=True)
+    catalog.write_text(
+        '# glossary: leaves is a verb\nmsgid "It leaves the state alone."\nmsgstr "不改动。"\n',
+        encoding="utf-8",
+    )
+    monkeypatch.setattr("haiku_site.content.glossary.course", lambda docs: {"a/page": None})
+    app = SimpleNamespace(
+        srcdir=tmp_path,
+        builder=SimpleNamespace(name="html", get_relative_uri=lambda here, there: f"../{there}"),
+        config=SimpleNamespace(language="en"),
+    )
+    document = new_document("page")
+    for text in ("It leaves\nthe state alone.", "How many leaves does it have?"):
+        document += nodes.paragraph(text, text)
+    _mark_terms(app, document, "a/page")
+    [use] = document.findall(TermUse)
+    assert use.parent.rawsource.startswith("How many")

@@ -29,7 +29,11 @@ from haiku_state.errors import language
 
 CALLS = Path(__file__).with_name("error_cases.py")
 CATALOGS = sorted(language.FOLDER.rglob("*.mo"))
+PAGES = ("api/errors", "reference/problems")
+NAME = re.compile(r"(?:[A-Z][a-z]+){3,}")
+HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 TOKEN = re.compile(r"\w+|\s+|.")
+QUOTED = re.compile(r"'[^']*'|<[^>]*>")
 
 
 def cases(cache: Path) -> list[dict[str, Any]]:
@@ -100,12 +104,10 @@ class Cards(Reads):
         what = _paragraph(*inline(first), kind="hs-what")
         what += [nodes.literal("", line.strip(), classes=["hs-code"]) for line in rest]
         (wrong, bad), (right, good), (why, reason), (more, page) = case["lines"]
-        changes = diff(bad, good)
         link = link_to(re.sub(r"^\w+/|\.html$", "", page), self)
         parts = nodes.definition_list(classes=["hs-parts"])
         parts += [
-            _part(wrong, "hs-wrong", nodes.literal("", "", *changes[0], classes=["hs-code"])),
-            _part(right, "hs-right", nodes.literal("", "", *changes[1], classes=["hs-code"])),
+            *_wrong_and_right(wrong, bad, right, good),
             _part(why, "hs-why", *inline(reason)),
             _part(more, "hs-why", link),
         ]
@@ -121,14 +123,58 @@ class Seen(Reads):
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """List each of them once."""
+        """List each of them once; two that differ in a name that they quote are one."""
         number = int(self.arguments[0])
-        seen = {case["before"]: None for case in self.cases() if case["problem"] == number}
-        seen.pop("", None)
+        seen: dict[str, str] = {}
+        for case in self.cases():
+            if case["problem"] == number and case["before"]:
+                seen.setdefault(QUOTED.sub("", case["before"]), case["before"])
         if not seen:
             raise self.error(f"no case of problem {number} has an error of JAX or Haiku")
-        lines = [nodes.literal("", text, classes=["hs-code"]) for text in seen]
+        lines = [nodes.literal("", text, classes=["hs-code"]) for text in seen.values()]
         return [_paragraph(line, kind="hs-seen") for line in lines]
+
+
+class Instead(Reads):
+    """The wrong and the right line: the first begins with ``-``, the second with ``+``."""
+
+    has_content = True
+
+    def run(self) -> list[nodes.Node]:
+        """Show both, and what differs."""
+        rows = {sign: "\n".join(self._marked(sign)) for sign in "-+"}
+        if not all(rows.values()) or len(self._marked("-") + self._marked("+")) < len(self.content):
+            raise self.error("each line begins with '- ' or '+ ', and there are some of both")
+        (wrong, _), (right, _) = next(case["lines"] for case in self.cases() if case["lines"])[:2]
+        parts = nodes.definition_list(classes=["hs-parts"])
+        parts += _wrong_and_right(wrong, rows["-"], right, rows["+"])
+        return [parts]
+
+    def _marked(self, sign: str) -> list[str]:
+        return [line[2:] for line in self.content if line.startswith(f"{sign} ")]
+
+
+class Break(nodes.Element):
+    """A place where a long name may go on in the next line."""
+
+
+def break_names(tree: nodes.Element) -> None:
+    """Let the long names of classes in code break at their humps."""
+    for text in list(tree.findall(nodes.Text)):
+        if NAME.fullmatch(text) and isinstance(text.parent, nodes.literal | addnodes.desc_name):
+            first, *rest = map(nodes.Text, HUMP.split(text))
+            parts = [first, *(node for part in rest for node in (Break(), part))]
+            text.parent.replace(text, parts)
+
+
+def _break_on_page(app: Sphinx, document: nodes.document, docname: str) -> None:
+    if docname in PAGES:
+        break_names(document)
+
+
+def _break_in_contents(app: Sphinx, env: Any) -> None:
+    for docname in {*PAGES} & {*env.tocs}:
+        break_names(env.tocs[docname])
 
 
 def _head(signature: nodes.Element, name: str) -> Iterator[nodes.Node]:
@@ -147,8 +193,17 @@ def _is_base_of_another(base: type, others: list[type]) -> bool:
     return any(issubclass(other, base) for other in others if other is not base)
 
 
+def _wrong_and_right(
+    wrong: str, bad: str, right: str, good: str
+) -> list[nodes.definition_list_item]:
+    codes = [nodes.literal("", "", *row, classes=["hs-code"]) for row in diff(bad, good)]
+    return [_part(wrong, "hs-wrong", codes[0]), _part(right, "hs-right", codes[1])]
+
+
 def _part(label: str, kind: str, *text: nodes.Node) -> nodes.definition_list_item:
-    term = nodes.term("", label, classes=[kind], translatable=False)
+    # the label is smaller than the text of its line, and stands on the baseline of the text
+    name = nodes.inline("", label)
+    term = nodes.term("", "", name, classes=[kind], translatable=False)
     return nodes.definition_list_item(
         "", term, nodes.definition("", _paragraph(*text), classes=[kind])
     )
@@ -187,7 +242,11 @@ def diff(wrong: str, right: str) -> tuple[list[nodes.Node], list[nodes.Node]]:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directives."""
+    """Register the directives, and the places where long names break."""
+    app.add_node(Break, html=(lambda html, _node: html.body.append("<wbr>"), lambda *_: None))
+    app.connect("doctree-resolved", _break_on_page)
+    app.connect("env-updated", _break_in_contents)
     app.add_directive("error-cards", Cards)
     app.add_directive("seen", Seen)
+    app.add_directive("instead", Instead)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -3,8 +3,8 @@
 python conf/sphinx/haiku_site/content/error_cases.py
 
 runs each call that fails, in each language, and prints what its error says as JSON: the error
-catalogue of the site shows it. ``tests/errors/test_problems.py`` holds the problems to their
-texts. Their numbers are those of the page ``docs/reference/problems.md``.
+catalogue and the page of problems show it. ``tests/errors/test_problems.py`` holds the problems to
+their texts. Their numbers are those of the page ``docs/reference/problems.md``.
 """
 
 import functools
@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,8 @@ import jax.numpy as jnp
 import jmp
 import numpy as np
 import optax
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
 import haiku_state as hs
 from haiku_state import errors
@@ -44,7 +47,9 @@ NORM = hs.pure_pair(hs.BatchNorm, True, True, 0.9)
 HAIKUS = hs.pure_pair(hk.BatchNorm, True, True, 0.9)
 COUNTER = hs.pure_pair(hs.Counter)
 LINEAR = hs.pure_pair(hk.Linear, 4)
-PLAIN = hk.transform_with_state(lambda x: hk.Linear(1)(x))
+HAIKUS_LINEAR = hk.transform_with_state(lambda x: hk.Linear(1)(x))
+HAIKUS_NORM = hk.transform_with_state(lambda x: hk.BatchNorm(True, True, 0.9)(x, True))
+HAIKUS_DROPOUT = hk.transform_with_state(lambda x: hk.dropout(hk.next_rng_key(), 0.5, x))
 
 
 def trained(pair=NORM, **inputs):
@@ -140,11 +145,11 @@ def drifting_loss(params, state, rng, batch):
 
 
 def without_key(params, state, rng, x, is_training):
-    return PLAIN.apply(params, state, x)
+    return HAIKUS_LINEAR.apply(params, state, x)
 
 
 def without_state(params, state, rng, x, is_training):
-    return PLAIN.apply(params, x, rng)
+    return HAIKUS_LINEAR.apply(params, x, rng)
 
 
 def use_twice(keep):
@@ -890,6 +895,163 @@ PROBLEMS = {
 }
 
 
+def switch(row):
+    """Count the rows that are positive."""
+    count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+    hk.cond(row.sum() > 0, lambda: hk.set_state("count", count + 1), lambda: None)
+    return row
+
+
+def switched():
+    pair = hk.transform_with_state(lambda rows: hk.vmap(switch, split_rng=False)(rows))
+    return pair.apply(*pair.init(KEY, X), None, X)
+
+
+def donated_twice():
+    add = jax.jit(lambda a, b: (a + 1, b + 1), donate_argnums=(0, 1))
+    array = jnp.ones(3)
+    return add(array, array)
+
+
+def donated_in_vain():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        jax.jit(jnp.sum, donate_argnums=0)(jnp.ones(3))
+
+
+def donated(use):
+    """Use an array after a call that it was donated to."""
+    array = jnp.ones(3)
+    jax.jit(lambda w: w + 1, donate_argnums=0)(array)
+    return use(array)
+
+
+def on_explicit_axis():
+    mesh = jax.make_mesh((4,), ("data",))
+    rows = jax.device_put(X, NamedSharding(mesh, P("data")))
+    return jax.shard_map(lambda x: x, mesh=mesh, in_specs=P(), out_specs=P())(rows)
+
+
+def without_a_sum():
+    mesh = Mesh(np.array(FOUR), "data")
+    total = jax.shard_map(lambda x: x.sum(0), mesh=mesh, in_specs=P("data"), out_specs=P())
+    return jax.jit(total)(X)
+
+
+def connected_late():
+    jax.devices()
+    jax.distributed.initialize("localhost:1234", 1, 0)
+
+
+def more_devices():
+    jax.devices()
+    jax.config.update("jax_num_cpu_devices", 16)
+
+
+def dict_in_file():
+    np.savez("params.npz", params={"w": np.ones(3)})
+    with np.load("params.npz") as arrays:
+        return arrays["params"]
+
+
+def table_in_cache():
+    table = functools.cache(jnp.arange)
+    jax.jit(lambda x: x + table(3))(1)
+    return table(3) + 1
+
+
+def of_an_old_file():
+    params, _ = LINEAR.init(KEY, X)
+    old = hk.data_structures.to_immutable_dict(params)
+    return jax.tree.map(jnp.add, old, params)
+
+
+PLAIN = {
+    "3 no has_aux": (
+        lambda: jax.value_and_grad(lambda w: (w**2, {}))(1.0),
+        "TypeError: Gradient only defined for scalar-output functions",
+    ),
+    "12 the next use of a leaked state": (
+        lambda: leaked_state()["counter"]["count"] + 1,
+        "UnexpectedTracerError: Encountered an unexpected tracer",
+    ),
+    "13 split_rng in init": (
+        lambda: hk.transform(lambda x: hk.vmap(hk.Linear(2), split_rng=True)(x)).init(KEY, X),
+        "ValueError: hk.vmap does not support setting split_rng to True during initialization",
+    ),
+    "14 state under hk.cond": (switched, "got axis spec None but output was batched on axis 0"),
+    "16 another type": (
+        lambda: jax.lax.scan(lambda total, x: (total + x, x), jnp.int32(0), jnp.ones(3)),
+        "TypeError: scan body function carry input and carry output must have equal types",
+    ),
+    "16 another structure": (
+        lambda: jax.lax.scan(lambda state, x: ({"x": x}, x), {}, jnp.ones(3)),
+        "TypeError: scan body function carry input and carry output must have the same pytree",
+    ),
+    "20 no key": (
+        lambda: HAIKUS_DROPOUT.apply({}, {}, None, X),
+        "MissingRNGError: You must pass a non-None PRNGKey to init and/or apply",
+    ),
+    "21 computed with": (
+        lambda: donated(lambda array: array + 1),
+        "RuntimeError: Array has been deleted with shape=float32[3].",
+    ),
+    "21 twice in one call": (donated_twice, "Attempt to donate the same buffer twice"),
+    "21 not usable": (donated_in_vain, "UserWarning: Some donated buffers were not usable"),
+    "26 rows that do not divide": (
+        lambda: jax.device_put(np.ones((30, 4)), NamedSharding(Mesh(np.array(FOUR), "d"), P("d"))),
+        "implies that array axis 0 is partitioned 4 times, but the dimension size is 30",
+    ),
+    "29 put on each device": (
+        lambda: jax.device_put_replicated(X, FOUR),
+        "AttributeError: jax.device_put_replicated is deprecated",
+    ),
+    "30 explicit axes": (on_explicit_axis, "ValueError: in_specs passed to shard_map"),
+    "30 replicas that may differ": (
+        without_a_sum,
+        "out_specs which require replication which can't be statically inferred",
+    ),
+    "31 the option set late": (
+        more_devices,
+        "RuntimeError: jax_num_cpu_devices config should be updated before backends",
+    ),
+    "32 connected late": (
+        connected_late,
+        "RuntimeError: jax.distributed.initialize() must be called before any JAX calls",
+    ),
+    "34 a dict in a file": (dict_in_file, "ValueError: Object arrays cannot be loaded"),
+    "36 an old Haiku": (
+        lambda: jax.linear_util,
+        "AttributeError: module 'jax' has no attribute 'linear_util'",
+    ),
+    "36 an old name": (
+        lambda: jax.tree_map(jnp.sin, X),
+        "AttributeError: module 'jax' has no attribute 'tree_map'",
+    ),
+    "37 a list": (
+        lambda: jax.jit(lambda sizes, x: x, static_argnums=0)([2, 3], X),
+        "ValueError: Non-hashable static arguments are not supported",
+    ),
+    "38 the next use of a table": (
+        table_in_cache,
+        "UnexpectedTracerError: Encountered an unexpected tracer",
+    ),
+    "39 two kinds of mappings": (
+        of_an_old_file,
+        "ValueError: pytree structure error: different types at key path",
+    ),
+    "44 one row at a time": (
+        lambda: HAIKUS_NORM.apply(*HAIKUS_NORM.init(KEY, X), None, X[0]),
+        "ValueError: 'batch_norm/scale' with retrieved shape (1, 4) does not match shape=[4]",
+    ),
+    "42 a second name": (
+        lambda: donated(np.asarray),
+        "RuntimeError: Array has been deleted with shape=float32[3].",
+    ),
+}
+"""What JAX, Haiku and NumPy say of a problem by themselves: a call, and a part of its error."""
+
+
 def elsewhere():
     train_state = jax.device_put(ready(None), FOUR[0])
     update = hs.make_update(loss_of(model().apply), SGD)
@@ -996,9 +1158,29 @@ def said(error, folder):
     return {"what": "\n".join(what), "lines": lines}
 
 
+def raised(fails):
+    """Run a call that fails, and return its error."""
+    try:
+        fails()
+    except Exception as error:
+        return error
+    raise AssertionError("no error")
+
+
+def first_line(error):
+    """Return the class of an error and the first line of its text, which may be long."""
+    return textwrap.shorten(
+        f"{type(error).__name__}: {error}".splitlines()[0], 160, placeholder=" …"
+    )
+
+
 def record(folder):
     """Run each call in each language: what its error says, and the error that it replaces."""
     found = []
+    for title, (fails, _says) in PLAIN.items():
+        number, before = int(title.split()[0]), first_line(raised(fails))
+        texts = {language: {"what": "", "lines": []} for language in languages()}
+        found.append({"problem": number, "error": "", "before": before, "texts": texts})
     calls = [(int(title.split()[0]), problem.fails) for title, problem in PROBLEMS.items()]
     for number, fails in [*calls, *((0, fails) for fails in OTHERS)]:
         texts, before = {}, ""
@@ -1009,8 +1191,7 @@ def record(folder):
                 except errors.HaikuStateError as error:
                     name, texts[language] = type(error).__name__, said(error, folder)
                     if error.__cause__ and number:
-                        cause = f"{type(error.__cause__).__name__}: {error.__cause__}"
-                        before = textwrap.shorten(cause.splitlines()[0], 160, placeholder=" …")
+                        before = first_line(error.__cause__)
         found.append({"problem": number, "error": name, "before": before, "texts": texts})
     return found
 

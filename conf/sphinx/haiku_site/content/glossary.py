@@ -1,7 +1,8 @@
 """The glossary: its page, in the order of the reader's language, and its terms in the lessons.
 
 The first time that a lesson uses a term, the term links to its entry. The link carries the meaning,
-which ``static/terms.js`` shows, and only for the terms of that page.
+which ``static/terms.js`` shows, and only for the terms of that page. Where the mark of a catalog
+says that a word has another meaning (``# glossary: leaves is a verb``), it is not linked.
 """
 
 import csv
@@ -15,6 +16,7 @@ from typing import Any
 from docutils import nodes
 from haiku_site.content.course import course, link_to
 from haiku_site.translate.gate.catalog_files import read_catalog
+from haiku_site.translate.gate.catalogs import EXEMPTION
 from haiku_site.translate.gate.markup import markup
 from haiku_site.translate.gate.terms import Term, read_glossary, terms_in
 from haiku_site.translate.languages import Site, sites, translations
@@ -118,10 +120,12 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
     glossary = read_glossary(docs / "glossary.csv", site)
     meanings = _meanings(docs, site.of.code) if site.of.code != "en" else {}
     address = app.builder.get_relative_uri(docname, PAGE)
+    others = _other_meanings(docs, docname)
     marked: set[str] = set()
     for paragraph in document.findall(nodes.paragraph):
         # the English that a translation was made of tells which words are terms
         source = markup(paragraph.rawsource, False).text
+        exempt = others.get(" ".join(paragraph.rawsource.split()), set())
         terms = [term for term, _words in terms_in(source, glossary)]
         for text in list(paragraph.findall(nodes.Text)):
             if not isinstance(text.parent, nodes.paragraph | nodes.emphasis | nodes.strong):
@@ -132,7 +136,7 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 uses(text, terms, site.of.script), key=lambda use: use[:2]
             ):
                 name = term.row["english"]
-                if name in marked:
+                if name in marked or text[start:stop].lower() in exempt:
                     continue
                 marked.add(name)
                 pieces += [nodes.Text(text[end:start])] if start > end else []
@@ -164,6 +168,20 @@ def _pattern(term: Term, script: str) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, words))) if script else term.english
 
 
+def _other_meanings(docs: Path, docname: str) -> dict[str, set[str]]:
+    """Return the words that are no terms, by the paragraph in English."""
+    found: dict[str, set[str]] = {}
+    for site in translations():
+        file = docs / f"locale/{site.of.code}/LC_MESSAGES/{docname}.po"
+        for message in read_catalog(file) if file.exists() else ():
+            words = [
+                match[1].lower() for match in map(EXEMPTION.match, message.user_comments) if match
+            ]
+            if words:
+                found.setdefault(" ".join(str(message.id).split()), set()).update(words)
+    return found
+
+
 @cache
 def _meanings(docs: Path, language: str) -> dict[str, str]:
     catalog = read_catalog(docs / f"locale/{language}/LC_MESSAGES/{PAGE}.po")
@@ -186,8 +204,9 @@ def _depend(app: Sphinx, document: nodes.document) -> None:
     if app.env.docname in course(docs):
         app.env.note_dependency(str(docs / "glossary.csv"))
         for site in translations():
-            catalog = docs / f"locale/{site.of.code}/LC_MESSAGES/{PAGE}.po"
-            app.env.note_dependency(str(catalog))
+            for page in (PAGE, app.env.docname):
+                catalog = docs / f"locale/{site.of.code}/LC_MESSAGES/{page}.po"
+                app.env.note_dependency(str(catalog))
 
 
 def _load_script(
