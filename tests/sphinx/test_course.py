@@ -48,7 +48,7 @@ def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
 @each_lesson
 def test_a_lesson_has_its_frame(name):
     page = DOCS / f"{name}.md"
-    text = page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8").partition("\n## Appendix\n")[0]
     label = f"lesson-{page.stem.replace('_', '-')}"
     assert re.search(rf"^\({label}\)=\n# (?!Lesson \d)\S", text, re.MULTILINE)
     start = text.index(":::{admonition} Before you start")

@@ -1,7 +1,7 @@
 # %% 1
 squares = jnp.square(each["w"]).sum(axis=1) + jnp.square(each["b"])
 lengths = jnp.sqrt(squares)
-says(f"The largest one is {lengths.max():.1f} and belongs to index {lengths.argmax()}.")
+says(f"The largest is {lengths.max():.1f}, at index {lengths.argmax()}.")
 # %% 2
 parts = [slice(0, 48), slice(48, 64)]
 halves = [jax.grad(loss_fn)(params, {k: v[p] for k, v in batch.items()}) for p in parts]

@@ -53,7 +53,6 @@ rerun(
         "run(descend, start, [0.1] * 5)": (
             "run(descend, Rolling(start, jnp.float32(0)), [0.1] * 5)"
         ),
-        "for x in places": "for x, _ in places",
     },
 )
 first, *rest = [f"{place.x:.5g}" for place in places]

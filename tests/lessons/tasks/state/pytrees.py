@@ -7,7 +7,7 @@ def norm(tree):
     return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(tree)))
 
 
-says(f"it is {norm(grads):.2f}.")
+says(f"It is {norm(grads):.2f}.")
 
 # %% 3
 trees = [params, update(params, grads), update(params, params)]

@@ -16,7 +16,7 @@ for _ in range(3):
 _, state = jax.jit(reset)(state)
 for _ in range(2):
     _, state = jax.jit(count)(state)
-says(f"`n` {state.n}", f"`resets` {state.resets}")
+says(f"`n` = {state.n}", f"`resets` = {state.resets}")
 
 
 # %% 2
