@@ -125,6 +125,12 @@ _DEEDS = (
     Exemption(_STATE, r"^(jit|scan|vmap|grad): ", "there are no refs", jax="<0.7.2"),
     Exemption(_STATE, r"^stateful_rng ", "there is no generator with a state", jax="<0.9"),
     Exemption(_WAYS, r"^refs ", "there are no refs before JAX 0.6", jax="<0.6"),
+    Exemption(
+        _WAYS,
+        r"^(return from|twice into|write in|read in|local in) ",
+        "the rules are shown since JAX 0.7.2",
+        jax="<0.7.2",
+    ),
     Exemption(f"{_WAYS}_batch_norm", r"^refs ", "there are no refs before JAX 0.6", jax="<0.6"),
 )
 
