@@ -114,16 +114,16 @@ def test_the_cells_are_all_found():
     assert text.count("def haiku_to_nnx") == text.count("def nnx_to_haiku") == 1
 
 
-def test_the_judge_against_finite_differences(ways):
+def test_the_reference_against_finite_differences(ways):
     batches, step = ways.batches[:1], 1e-6
-    found = ways.judge(ways.start, batches)["grads"]
+    found = ways.by_hand(ways.start, batches)["grads"]
     for name, grad in found.items():
         for index in np.ndindex(grad.shape):
             losses = []
             for sign in (1, -1):
                 moved = {key: np.array(leaf, np.float64) for key, leaf in ways.start.items()}
                 moved[name][index] += sign * step
-                losses.append(ways.judge(moved, batches)["losses"][0])
+                losses.append(ways.by_hand(moved, batches)["losses"][0])
             # central differences are off by step² and by float64's rounding over step
             assert abs((losses[0] - losses[1]) / (2 * step) - grad[index]) < 1e-8
 

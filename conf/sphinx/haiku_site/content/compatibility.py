@@ -65,10 +65,11 @@ class Compatibility(SphinxDirective):
             yield [literal(feature), *(text(YES if each else NO) for each in has)]
 
     def lessons(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
-        """One row per lesson, one column per set on which the lessons were run."""
+        """One row per lesson that was run, one column per set on which lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
         yield [text("JAX"), *map(text, run)]
-        for lesson in course(Path(self.env.srcdir)):
+        measured = {lesson for each in run.values() for lesson in each}
+        for lesson in filter(measured.__contains__, course(Path(self.env.srcdir))):
             results = [each.get(lesson, NO) for each in run.values()]
             yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
 
@@ -82,9 +83,9 @@ class Compatibility(SphinxDirective):
 
 
 def caption(measured: dict[str, Any]) -> str:
-    """Return the version, the hash of package and tests, if it was recorded, and the days."""
+    """Return the version of the package that was tested, and the days."""
     days = sorted({row["date"] for row in measured["sets"].values()})
-    return f"{measured['version']} · {measured['tree'] or NO} · {' – '.join(days)}"
+    return f"{measured['version']} · {' – '.join(days)}"
 
 
 def outcome(result: str) -> nodes.Node:

@@ -1,5 +1,5 @@
 # %% 1
-says("JAX refuses to write")
+says("JAX raises an error")
 if new_ref is not None:
 
     def careless(params, state, batch):

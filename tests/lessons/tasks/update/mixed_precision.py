@@ -1,10 +1,7 @@
 # %% 1
-rerun("def average_of_ones", {"dtype(0.99)": "dtype(0.9)"})
-says(f"{average_of_ones(jnp.bfloat16):.4f}")
-# %% 2
 rerun("jmp.DynamicLossScale", {"jmp.Dynamic": "jmp.Static", ", period=8)": ")"})
 says(f"`steps {train_state.step} taken {sum(taken)} counter {counter}`")
-# %% 3
+# %% 2
 left = {}
 for dtype in (jnp.float32, jnp.bfloat16):
     value = dtype(1)
