@@ -13,7 +13,6 @@ says(f"The outputs are {outputs[0]} to {outputs[-1]}")
 says(f"the count is {after['counter']['count']}")
 
 
-# %% 2
 def count_by_fori_loop():
     counter = hs.Counter()
     return hk.fori_loop(0, 7, lambda i, last: counter(), jnp.int32(0))
@@ -25,7 +24,7 @@ last, after = counting.apply({}, counter_state, None)
 assert last.shape == ()
 assert after["counter"]["count"] == last
 says(f"only the last count, {last}")
-# %% 3
+# %% 2
 batches = jax.random.normal(jax.random.key(3), (4, 8, 3))
 
 
