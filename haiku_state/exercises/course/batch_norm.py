@@ -121,7 +121,7 @@ class Normalize(right.Normalize):
         super().__init__(1 - decay_rate, name)
 
 
-# %% idea variance; haiku/batch_norm#far-from-zero
+# %% idea variance; how_to/far_from_zero#how-to-far-from-zero
 # The variance is the mean of the squared deviations, over all rows of the batch: neither its root,
 # nor divided by one row less.
 class Normalize(right.Normalize):
@@ -166,7 +166,7 @@ class Normalize(right.Normalize):
         return super().__call__(x - x.mean(axis=1), is_training)
 
 
-# %% idea cancellation; haiku/batch_norm#far-from-zero
+# %% idea cancellation; how_to/far_from_zero#how-to-far-from-zero
 # In float32, the difference of two large and nearly equal numbers has no digits left. With inputs
 # far from zero, a variance must not be computed as such a difference.
 class Normalize(right.Normalize):

@@ -1,6 +1,6 @@
 """Find the impurities
 
-repair, 8 min, haiku/see_inside#which-tool-sees-which-bug
+repair, 8 min, haiku/see_inside#what-explain-reports
 
 `measure(state, rng, temperature)` returns the reading and the new state, a dict with `count` and
 `highest`. Three things make it impure. Repair it, so that `explain` finds nothing, the noise is

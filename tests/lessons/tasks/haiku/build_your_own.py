@@ -8,7 +8,7 @@ def three_calls():
 with_copy = three_calls()
 rerun("def transform_with_state(f):", {"Frame(params, copy,": "Frame(params, state,"})
 without_copy = three_calls()
-says(f"With the copy it returns {with_copy}; without it, {without_copy},")
+says(f"With the copy it returns {with_copy}, without it {without_copy}.")
 
 
 # %% 2
@@ -27,7 +27,7 @@ def transform(f):
 x = jnp.arange(6.0).reshape(2, 3)
 stateless = transform(line(ours))
 low, high = stateless.apply(stateless.init(None, x), None, x)
-says(f"the output is {low:.0f} and {high:.0f}.")
+says(f"The output is {low:.0f} and {high:.0f}.")
 
 
 # %% 3
@@ -59,7 +59,7 @@ rerun(
     },
 )
 without_finally = failed_run()
-says(f"`len(frames)` is {without_finally} instead of {with_finally}.")
+says(f"`len(frames)` is {without_finally} instead of {with_finally},")
 says(f"returns {get_state('count')} instead of raising an `{found}`.")
 frames.clear()
 
@@ -77,4 +77,4 @@ assert history(ours, difference)[2].all()
 rerun("def next_rng_key():", {"rng[0], key = jax": "_, key = jax"})
 zeros = history(ours, difference)[2]
 assert (zeros == zeros[0]).all()
-says(f"then returns {zeros[0]:.0f} everywhere")
+says(f"It returns {zeros[0]:.0f} everywhere")

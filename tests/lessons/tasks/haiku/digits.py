@@ -6,14 +6,14 @@ _, memorized = fit(loss_fn)
 assert len(memorized) == 40
 assert memorized[-1, 0, 1] > 0.99
 assert abs(memorized[-1, 1, 1] - 0.1) < 0.05
-says("After 40 epochs", "training set is above 0.99", "test set is near 0.1")
+says("for 40 epochs", "training set is above 0.99", "test set it is near 0.1")
 # %% 2
 rerun("hidden_sizes=", {"hidden_sizes=[256, 128]": "hidden_sizes=[]"})
 linear_state, linear_history = fit(loss_fn)
 assert len(linear_history) == 15
 assert abs(linear_history[-1, 1, 1] - 0.9) < 0.05
 assert not jax.tree.leaves(linear_state.state)
-says("about 0.9 on the test set after 15 epochs", "its state is empty")
+says("after 15 epochs", "about 0.9 on the test set", "its state is empty")
 # %% 3
 accuracies = [fit(loss_fn, seed=seed)[1][-1, 1, 1] for seed in (1, 2, 3)]
 assert max(accuracies) - min(accuracies) < 2 * standard_error

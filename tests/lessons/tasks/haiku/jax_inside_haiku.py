@@ -9,11 +9,10 @@ counting = hs.pure_pair(count_by_scan)
 _, counter_state = counting.init(None)
 outputs, after = counting.apply({}, counter_state, None)
 assert outputs.tolist() == list(range(1, 8))
-says(f"The outputs are {outputs[0]} to {outputs[-1]}")
+says(f"the outputs are {outputs[0]} to {outputs[-1]}")
 says(f"the count is {after['counter']['count']}")
 
 
-# %% 2
 def count_by_fori_loop():
     counter = hs.Counter()
     return hk.fori_loop(0, 7, lambda i, last: counter(), jnp.int32(0))
@@ -25,7 +24,7 @@ last, after = counting.apply({}, counter_state, None)
 assert last.shape == ()
 assert after["counter"]["count"] == last
 says(f"only the last count, {last}")
-# %% 3
+# %% 2
 batches = jax.random.normal(jax.random.key(3), (4, 8, 3))
 
 
@@ -47,7 +46,7 @@ for function in (normalize_by_scan, normalize_by_loop):
     ends.append(end)
 apart = jax.tree.map(lambda a, b: float(abs(a - b).max()), *ends)
 assert max(jax.tree.leaves(apart)) < 1e-6
-says("they agree to 1e-6")
+says("They agree to 1e-6")
 counters = [leaf for path in ends[0].values() for name, leaf in path.items() if name == "counter"]
 assert len(counters) == 2
 for counter in counters:

@@ -29,4 +29,4 @@ shrunk = train_with(decayed, keep=True)[-1]["w"]
 ridge = sklearn.linear_model.Ridge(alpha=0.05 * 353).fit(scaled, y)
 assert abs(shrunk - ridge.coef_).max() < 1e-3
 assert abs(w * spread - ridge.coef_).max() > 1
-says("`Ridge(alpha=0.05 * 353)` on the normalized inputs, up to 1e-3")
+says("`Ridge(alpha=0.05 * 353)`", "agree up to 1e-3")
