@@ -103,7 +103,7 @@ class History:
       (3,)
 
     References:
-      The lesson *See inside*.
+      The lesson *Watch a training step*.
     """
 
     def __init__(self) -> None:
