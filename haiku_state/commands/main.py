@@ -19,7 +19,9 @@ from haiku_state.errors.language import translated
 from haiku_state.errors.versions import matched_versions
 
 HELP = {
-    "exercises": _("practise: small programs to write, checked for what they do and for purity"),
+    "exercises": _(
+        "practice: write small programs, which are checked for their results and for purity"
+    ),
     "lab": _("open the lessons as notebooks in JupyterLab"),
     "train": _("train a model on real data that comes with scikit-learn"),
     "explain": _("show why a function is not pure"),

@@ -36,7 +36,7 @@ class HaikuStateError(Exception):
       `is_training` is traced, but Python has to read it during tracing.
         wrong: jax.jit(apply)(…, is_training=True)
         right: jax.jit(functools.partial(apply, is_training=True))(…)
-        why:   jit replaces each argument by a tracer without a value; the flag chooses between two programs, so it must be known in advance
+        why:   jit replaces each argument with a tracer that has no value; the flag chooses between two programs, so it must be known in advance
         more:  en/haiku/batch_norm.html
     """  # noqa: E501
 
@@ -94,7 +94,7 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
       haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1–10.
         wrong: batches(data, 11)
         right: batches(data, 10)
-        why:   a batch has at least one row; "drop" drops what makes no whole batch
+        why:   a batch has at least one row; "drop" drops the rows that do not fill a batch
         more:  en/api/data.html
     """
 

@@ -121,7 +121,7 @@ def _flow_of_pair(
         raise _function_error(
             name,
             _("made from a function that uses Haiku's modules"),
-            _("Haiku's hooks noted nothing, although init returned params or state"),
+            _("Haiku's hooks recorded nothing, although init returned params or state"),
         )
     params, state = first.output
     named = {"params": params, "state": state, "rng": _key(rng), "inputs": args, "named": kwargs}
@@ -148,7 +148,7 @@ def _flow_of_step(name: str, function: Any, args: Any, kwargs: Any) -> Flow:
         raise _function_error(
             name,
             _("a function that calls Haiku's modules, or their apply"),
-            _("while it was traced, no module of Haiku ran"),
+            _("while it was traced, no Haiku module ran"),
         )
     return _Resolver(name, name, seen).flow()
 

@@ -214,8 +214,8 @@ class History:
                     right="train_state, metrics = update(train_state, batch); "
                     "history.record(train_state)",
                     why=_(
-                        "record would run once, while the function is traced, and there are no "
-                        "numbers yet"
+                        "record would run only once, while the function is traced and there are "
+                        "no numbers yet"
                     ),
                     more="api/explain",
                 )
@@ -234,7 +234,9 @@ class History:
                     wrong=f"history.record({'other' if name == 'train_state' else 'train_state'}"
                     f"{', metrics=other' if name == 'metrics' else ''})",
                     right="other_history = History(); other_history.record(other)",
-                    why=_("the table shows one tree, and compares each leaf with the one before"),
+                    why=_(
+                        "the table shows one tree and compares each leaf with the previous record"
+                    ),
                     more="api/explain",
                 )
 
@@ -252,7 +254,7 @@ def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
             raise ArgumentError(
                 argument=path,
                 value=_("an array with parts on other processes"),
-                expected=_("an array of this process, or one with a copy on each process"),
+                expected=_("an array of this process, or an array with a copy on each process"),
                 wrong="history.record(train_state)",
                 right="history.record(multihost_utils.process_allgather(train_state, tiled=True))",
                 why=_("a process can only read what is on its own devices"),

@@ -68,8 +68,8 @@ _UNWRITABLE = _(
     "older checkpoints are untouched"
 )
 _UNREADABLE = _(
-    "the checkpoint may be intact, so no older one was taken: give this process access to the "
-    "folder, and enough memory"
+    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
+    "access to the folder and enough memory"
 )
 
 
@@ -339,7 +339,7 @@ def _locked(directory: Path) -> Iterator[None]:
             reason=translated(_("another run is saving there")),
             wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
             right=f'save_checkpoint("{directory}-2", train_state)',
-            why=_("each run has a folder of its own: they would replace each other's checkpoints"),
+            why=_("each run needs its own folder: two runs would replace each other's checkpoints"),
         ) from None
     finally:
         os.close(descriptor)
@@ -366,7 +366,10 @@ def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
             reason=translated(reason).format(step=other),
             wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
             right=f'save_checkpoint("{directory}-new", train_state)',
-            why=_("a later restore would take the other one; nothing was written or replaced"),
+            why=_(
+                "a later restore would read the checkpoint of the other train state; nothing was "
+                "written or replaced"
+            ),
         )
     return False
 
@@ -431,7 +434,10 @@ def _check_format(directory: Path, step: int) -> None:
             reason=translated(reason).format(step=step, found=found, known=FORMAT),
             wrong=f'restore_checkpoint("{directory}", train_state)',
             right="pip install --upgrade haiku-state",
-            why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
+            why=_(
+                "the checkpoint was written by a newer haiku_state; nothing was read, replaced or "
+                "deleted"
+            ),
         )
 
 

@@ -514,7 +514,7 @@ def test_a_module_that_draws_is_named():
 
 
 def test_what_calls_no_module_is_refused():
-    with pytest.raises(ArgumentError, match="no module of Haiku ran"):
+    with pytest.raises(ArgumentError, match="no Haiku module ran"):
         record_flow(lambda x: x + 1, X)
 
 

@@ -917,7 +917,7 @@ def key(hk):
 
 
 NO_FRAME, NO_KEPT = (
-    (errors.OutsideTransformError, f"`{name}` was used outside of a transformed function.")
+    (errors.OutsideTransformError, f"`{name}` was used outside a transformed function.")
     for name in ("Module", "Kept")
 )
 NO_KEY = (errors.MissingKeyError, "random numbers are drawn, but rng is None.")
@@ -928,7 +928,7 @@ NO_STATE = (
 )
 NO_PLACE = (
     errors.StatelessTransformError,
-    "the function went through hk.transform, which has no place for state.",
+    "the function was transformed with hk.transform, which has no place for state.",
 )
 ERRORS = {
     "constructed": (constructed, *NO_KEPT, "wrong: Kept(…)"),

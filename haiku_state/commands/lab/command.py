@@ -21,7 +21,7 @@ ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 """Holds the notebooks, where the package was built with them: the site's build puts them here."""
 
 WITHOUT = _(
-    "this package was built without the notebooks; download {name} from the site, and name it: "
+    "this package was built without the notebooks; download {name} from the site and name it: "
     "--from {name}"
 )
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
@@ -29,7 +29,7 @@ NO_PART = _("there is no part {part}; the parts are {parts}")
 NO_FOLDER = _("{path} is not a folder")
 NEW = _("New notebooks in {folder}: {count}.")
 KEPT = _("Notebooks in {folder} that are as you left them: {count}.")
-NO_PACK = _("JupyterLab itself stays in its own language; for yours: {command}")
+NO_PACK = _("JupyterLab keeps its own language; to change it: {command}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--lang", choices=[*languages()], text=_("language of the notebooks and of JupyterLab"))
     add("--part", metavar="PART", text=_("one part of the course only, such as state"))
     add("--from", dest="archive", type=Path, metavar="FILE", text=_("a download from the site"))
-    add("--no-browser", action="store_true", text=_("print the address, and open no browser"))
+    add("--no-browser", action="store_true", text=_("print the address without opening a browser"))
     parser.set_defaults(run=functools.partial(run, parser))
 
 

@@ -43,7 +43,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--seed", type=_whole_number(0, at_most=2**32 - 1), default=0, metavar="S",
         text=_("seed of the data split, the params and the row order"))
     add("--checkpoint-dir", type=_folder, metavar="DIR",
-        text=_("save checkpoints here, and resume from the newest one"))
+        text=_("save checkpoints in this folder and resume from the newest checkpoint"))
     add("--checkpoint-every", type=positive, metavar="K",
         text=_("save every K updates as well as after each epoch"))
     add("--coordinator", metavar="HOST:PORT",
@@ -51,8 +51,8 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--num-processes", type=positive, metavar="N", text=_("total number of processes"))
     add("--process-id", type=not_negative, metavar="I", text=_("index of this process, from 0"))
     add("--timeout", type=positive, default=60, metavar="SECONDS",
-        text=_("how long to wait for a process that does not answer"))
-    add("--plot", type=_plot_file, metavar="FILE", text=_("write the curves here"))
+        text=_("how many seconds to wait for a process that does not answer"))
+    add("--plot", type=_plot_file, metavar="FILE", text=_("the file in which the curves are drawn"))
     # fmt: on
     parser.set_defaults(run=functools.partial(run, parser))
 
