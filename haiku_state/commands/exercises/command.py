@@ -42,6 +42,8 @@ PLACE = _("line {line}, {what}")
 TRIED = _("{right} of {count} results are as the file expects.")
 GRADED = _("{count} answers were checked; the table is {file}.")
 ABOUT = _("{title} ({kind}, {minutes} min)")
+NO_FOLDER = _("{path} is not a folder")
+NO_FILE = _("{path} is not a file")
 TRY = _("{problem}; try: {right}")
 
 
@@ -138,8 +140,8 @@ def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.N
             return command(parser, options, folder)
     except ExerciseError as error:
         problem, right = error.what.rstrip(".。"), error.values["right"]
-        told = translated(TRY, language).format(problem=problem, right=right)
-        parser.error(told if right else problem)
+        with reading(language):
+            parser.reject(TRY if right else "{problem}", problem=problem, right=right)
 
 
 def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
@@ -221,7 +223,7 @@ def _tell(folder: Folder, name: str, passed: bool, text: str) -> None:
 def _chosen(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> str:
     name = options.name or folder.current
     if name is None:
-        parser.error("which exercise? the command `list` shows them")
+        parser.reject(_("which exercise? the command `list` shows them"))
     return course.known(name)
 
 
@@ -240,7 +242,7 @@ def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) ->
 def _solution(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
     if not folder.passed(name) and folder.hints(name) < len(course.load(name).hints):
-        parser.error(translated(NO_SOLUTION).format(name=name))
+        parser.reject(NO_SOLUTION, name=name)
     print(solution(name), end="")
     return 0
 
@@ -282,7 +284,9 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
     _check_folder(parser, options.dir)
     write = write_notebooks if options.format == "notebook" else write_folder
     if options.dir.exists() and any(options.dir.iterdir()):
-        parser.error(f"{options.dir} is not empty, and nothing in it is overwritten")
+        parser.reject(
+            _("{folder} is not empty, and nothing in it is overwritten"), folder=options.dir
+        )
     files = write(options.dir, reader_language(), options.solutions)
     print(translated(WRITTEN).format(count=len(files), folder=options.dir))
     return 0
@@ -291,14 +295,15 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
 def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
     if not options.name.isidentifier():
         close = re.sub(r"[^0-9A-Za-z]+", "_", options.name).strip("_") or "my_exercise"
-        parser.error(f"{options.name} is not a name; try: {close}")
+        problem = translated(_("{name} is not a name")).format(name=options.name)
+        parser.reject(TRY, problem=problem, right=close)
     file = Path(f"{options.name}.py")
     text = course.source_of(options.model)
     try:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        parser.error(f"{file} exists; choose another name")
+        parser.reject(_("{file} exists; choose another name"), file=file)
     _print(translated(BEGUN).format(file=file, model=options.model))
     print(f"  {COMMAND} test {file}")
     return 0
@@ -309,16 +314,17 @@ def _test(parser: OneLineParser, options: argparse.Namespace, _none: None) -> in
     from haiku_state.exercises.trial import tried
 
     if not options.file.is_file():
-        parser.error(f"{options.file} is not a file")
+        parser.reject(NO_FILE, path=options.file)
     exercise = read(options.file.stem, text_in(options.file))
     print(_about(exercise))
     if missing := missing_for(exercise):
         parser.error(missing)
     right = wrong = 0
+    colon = languages()[reader_language()].colon
     for one in tried(exercise):
         right, wrong = right + (not one.problem), wrong + bool(one.problem)
         place = translated(PLACE).format(line=one.line, what=one.what)
-        text = f"✗ {place}: {one.problem}" if one.problem else f"✓ {place}"
+        text = f"✗ {place}{colon}{one.problem}" if one.problem else f"✓ {place}"
         print(wrapped(text, COLUMNS - 1, "  "))
         if one.problem and one.result is not None:
             print(textwrap.indent(str(one.result), "      "))
@@ -330,11 +336,11 @@ def _grade(parser: OneLineParser, options: argparse.Namespace, _none: None) -> i
     from haiku_state.exercises.grade import grade
 
     if not options.folder.is_dir():
-        parser.error(f"{options.folder} is not a folder")
+        parser.reject(NO_FOLDER, path=options.folder)
     if not options.out.parent.is_dir():
-        parser.error(f"{options.out.parent} is not a folder")
+        parser.reject(NO_FOLDER, path=options.out.parent)
     if options.out.exists():
-        parser.error(f"{options.out} exists; choose another file with --out")
+        parser.reject(_("{file} exists; choose another file with --out"), file=options.out)
     count = grade(options.folder, options.out)
     print(translated(GRADED).format(count=count, file=options.out))
     return 0
@@ -344,7 +350,7 @@ def _check_folder(parser: OneLineParser, path: Path) -> None:
     """End the command where a folder cannot be made."""
     existing = next((each for each in (path, *path.parents) if each.exists()), path)
     if not existing.is_dir():
-        parser.error(f"{path} is not a folder")
+        parser.reject(NO_FOLDER, path=path)
 
 
 def _print(text: str) -> None:

@@ -7,7 +7,7 @@ import sys
 
 import haiku_state as hs
 from haiku_state.commands.explain.target import check_fit, evaluated, find, imported
-from haiku_state.commands.parser import OneLineParser, in_one_line
+from haiku_state.commands.parser import OneLineParser, in_one_line, problem_line
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 
@@ -58,7 +58,8 @@ def run(parser: OneLineParser, options: argparse.Namespace) -> int:
         try:
             report = hs.explain(function, *args, **kwargs)
         except SystemExit as error:
-            problem = f"{name} raises {in_one_line(error)} while it is traced"
-            parser.exit(1, f"{parser.prog}: error: {problem}")
+            told = translated(_("{name} raises {error} while it is traced"))
+            problem = told.format(name=name, error=in_one_line(error))
+            parser.exit(1, problem_line(parser.prog, problem))
     print(report.to_json() if options.json else report.text())
     return 0 if report.pure and report.error is None else 1
