@@ -31,7 +31,8 @@ def test_a_bad_line_ends_with_one_sentence(row, tmp_path):
 QUOTED = re.compile(
     r"'[^']*'|/[^\s：]+|--\w+ \w+|\w+(?:Error|Exit): .*|--(?:args|init): .*|"
     r"(?:No such file|Is a directory|Not a directory|File name too).*|"
-    r"python -m haiku_state \w+ \w+|missing a required argument|too many positional .*|got an unexpected .*"
+    r"python -m haiku_state \w+ \w+|missing a required argument|too many positional .*|"
+    r"got an unexpected .*"
 )
 
 
