@@ -84,7 +84,7 @@ class OneLineParser(argparse.ArgumentParser):
         self.error(translated(text).format(**values))
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Print the line that ends the command, and exit."""
+        """Print the line that ends the command and exit."""
         if message:
             say(message)
         super().exit(status)

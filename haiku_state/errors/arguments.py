@@ -1,7 +1,7 @@
-"""What is refused: one function for each case, with the wrong line and the right one.
+"""Rejected arguments: one function for each case, with the wrong line and the right line.
 
 Most are arguments; the folder of a checkpoint and a process that cannot start are here too, since
-the algorithms that refuse them hold no texts.
+the algorithms that reject them hold no texts.
 """
 
 import os

@@ -21,9 +21,9 @@ LABELS = _("wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  {more}")
 class HaikuStateError(Exception):
     """Base class of every error that this package raises on purpose.
 
-    Each class stands for one cause and holds the texts for it. The code that raises it supplies
-    the values that the texts mention. Where it knows the cause more closely, it also supplies
-    ``wrong``, ``right``, ``why`` or ``more``, which then take the place of the text of the class.
+    Each class stands for one cause and holds the texts for it. The code that raises the error
+    supplies the values that the texts mention. If that code knows the cause more precisely, it also
+    supplies ``wrong``, ``right``, ``why`` or ``more``, which then replace the texts of the class.
     The text is put together when the error is raised, in the reader's language; code and names in
     it are not translated.
 
@@ -79,8 +79,8 @@ class HaikuStateError(Exception):
 class ArgumentError(HaikuStateError, ValueError, TypeError):
     """An argument has a value that the function cannot use.
 
-    It is the one class for arguments that are out of range, of the wrong kind, or in conflict
-    with each other. The code that raises it supplies the wrong call, the right call and the
+    This class is used for all arguments that are out of range, of the wrong kind, or in conflict
+    with each other. The code that raises the error supplies the wrong call, the right call and the
     reason.
 
     Args:

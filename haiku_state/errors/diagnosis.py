@@ -49,7 +49,7 @@ def named_errors(**trees: Any) -> Iterator[None]:
       ...     raise ValueError("If your transformed function uses hk.get_state …")
       Traceback (most recent call last):
         ...
-      haiku_state.errors.pairs.StatelessTransformError: the function went through hk.transform, which has no place for state.
+      haiku_state.errors.pairs.StatelessTransformError: the function was transformed with hk.transform, which has no place for state.
         wrong: hk.transform(f)
         right: pure_pair(f)
         why:   the function keeps state, but the pair of hk.transform neither takes nor returns it
@@ -75,7 +75,7 @@ def named_errors(**trees: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def loss_errors(**trees: Any) -> Iterator[None]:
-    """Name what goes wrong in a loss function, or what JAX refuses of its result.
+    """Name what goes wrong in a loss function, or what JAX rejects in its result.
 
     Args:
       trees: as in :func:`named_error`.

@@ -32,7 +32,7 @@ class SharedAttributeError(HaikuStateError, ValueError):
 
 
 class StaticAttributeError(HaikuStateError, TypeError):
-    """A method changed what is part of the compiled program, a static attribute."""
+    """A method changed a static attribute, which is part of the compiled program."""
 
     TEXT_WHAT = _("{method} changed something that is not state:{changes}")
     TEXT_WRONG = 'self.phase = "warm"'

@@ -15,7 +15,7 @@ class UncalledModuleError(HaikuStateError, TypeError):
 
 
 class StatelessTransformError(HaikuStateError, ValueError):
-    """A stateful function went through the transformation for stateless functions."""
+    """A stateful function was transformed with the transformation for stateless functions."""
 
     TEXT_WHAT = _("the function was transformed with hk.transform, which has no place for state.")
     TEXT_WRONG = "hk.transform(f)"
@@ -27,7 +27,7 @@ class StatelessTransformError(HaikuStateError, ValueError):
 
 
 class OutsideTransformError(HaikuStateError, ValueError):
-    """A module was made or called outside of a transformed function."""
+    """A module was made or called outside a transformed function."""
 
     TEXT_WHAT = _("`{module}` was used outside a transformed function.")
     TEXT_WRONG = "{module}(…)"

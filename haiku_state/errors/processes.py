@@ -39,7 +39,7 @@ class ProcessStartError(HaikuStateError, RuntimeError):
 
 
 class LostProcessError(HaikuStateError, RuntimeError):
-    """A process that had joined died or hangs."""
+    """A process that had joined has died or hangs."""
 
     TEXT_WHAT = _(
         "process {present} of {expected} is waiting for another process, which has died or has "

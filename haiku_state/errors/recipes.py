@@ -5,7 +5,7 @@ from haiku_state.errors.language import deferred as _
 
 
 class MissingAverageError(HaikuStateError, ValueError):
-    """There are no averaged params where they were looked for."""
+    """The given object contains no averaged params."""
 
     TEXT_WHAT = _("there is no average of:{paths}")
     TEXT_WRONG = "averaged_params({given})"

@@ -25,7 +25,7 @@ class CheckpointDirectoryError(HaikuStateError, OSError):
 
 
 class DamagedFileError(HaikuStateError, ValueError):
-    """A file is damaged, or was written by something else; or all checkpoints are damaged.
+    """A file is damaged or was written by something else, or no checkpoint is intact.
 
     Args:
       values: ``path``, ``damage``, ``wrong`` and ``right``.

@@ -137,7 +137,7 @@ class Folder:
         return is_new
 
     def reset(self, name: str) -> Path | None:
-        """Make the file again, and keep the old one under a different name.
+        """Make the file again and keep the old file under a different name.
 
         Returns:
           The file that holds what was there; None if nothing was.
@@ -214,7 +214,7 @@ class Folder:
         return entry
 
     def _save(self) -> None:
-        """Write the record; it is the old one or the new one, and never half of one."""
+        """Write the record; the file has the old or the new record, never half of it."""
         text = json.dumps(self._data, indent=2, ensure_ascii=False) + "\n"
         file = self.path / PROGRESS
         other = file.with_name(f"{PROGRESS}.{os.getpid()}")

@@ -186,14 +186,14 @@ class Finding:
 
     Args:
       kind: mutation, hidden input, output, frozen value, leak, retrace or reference.
-      name: what it concerns, as the source calls it, such as ``counter.n``.
+      name: the object concerned, as the source names it, such as ``counter.n``.
       file: the file of the statement that does it, or the name of a notebook's cell.
       line: the line of that statement.
-      form: a closer description, such as attribute, dict key, random, print or dtype.
+      form: a more precise description, such as attribute, dict key, random, print or dtype.
       before: the value before, as a short text; empty if it is not known.
       after: the value after.
       size: the bytes of an array that becomes part of the program.
-      rewrite: how the line is written instead.
+      rewrite: how to write the line instead.
 
     References:
       :func:`.explain`.
@@ -219,7 +219,7 @@ class Report:
     Args:
       function: the name of the function.
       findings: what makes it impure, in the order of the source lines.
-      notes: what does not make it impure, but is good to know.
+      notes: things that do not make it impure but are worth knowing.
       unseen: what could not be watched, such as the inside of a C extension.
       error: what the function raised while it was traced.
       is_retrace: whether two calls are compared, as :func:`.explain_retrace` does.
@@ -253,7 +253,7 @@ class Report:
 
     @property
     def pure(self) -> bool:
-        """Whether nothing impure was found; no proof, because not everything can be seen."""
+        """Whether nothing impure was found, though this does not prove purity."""
         return all(finding.kind == "retrace" for finding in self.findings)
 
     def __str__(self) -> str:
@@ -265,7 +265,7 @@ class Report:
         """Return the report as text for a terminal, in lines of 88 columns at most.
 
         Args:
-          color: whether to add the codes for colors, which needs rich; None does where the
+          color: whether to add the codes for colors, which needs rich; None adds them if the
             standard output is a terminal and rich is installed.
 
         Returns:

@@ -521,7 +521,7 @@ def test_what_calls_no_module_is_refused():
 @pytest.mark.parametrize("transform", [mini.transform, mini.transform_with_state])
 def test_what_haiku_does_not_know_is_refused(transform):
     pair = transform(lambda x: mini.get_parameter("w", (), init=jnp.ones) * x)
-    with pytest.raises(ArgumentError, match="hooks noted nothing"):
+    with pytest.raises(ArgumentError, match="hooks recorded nothing"):
         record_flow(pair, X)
 
 

@@ -450,6 +450,6 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
         "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
         "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
         "  why:   init sets all shapes from the features of its inputs and the arguments of the "
-        "module: both must be the same\n"
+        "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"
     )

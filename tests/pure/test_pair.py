@@ -162,7 +162,7 @@ def test_another_number_of_features_at_apply_is_named():
         "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
         "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
         "  why:   init sets all shapes from the features of its inputs and the arguments of the "
-        "module: both must be the same\n"
+        "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"
     )
     assert isinstance(caught.value.__cause__, ValueError)

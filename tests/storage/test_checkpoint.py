@@ -828,7 +828,7 @@ def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path):
     )
     with pytest.raises(CheckpointDirectoryError, match="NotADirectoryError") as caught:
         restore_checkpoint(path, train_state_of())
-    assert "no older one was taken" in text_of(caught)
+    assert "no older checkpoint was used" in text_of(caught)
     with pytest.raises(CheckpointDirectoryError, match="NotADirectoryError"):
         save_checkpoint(path / "below", train_state_of())
     assert path.read_text() == "mine"

@@ -26,7 +26,7 @@ PARTS = (
         ),
     ),
     (
-        _("Haiku: the plumbing is done for you"),
+        _("Haiku: the plumbing done for you"),
         (
             "haiku_counter", "haiku_average", "batch_norm", "dropped_state", "is_training",
             "dropout_keys", "one_layer", "scan_inside", "find_impurity", "quiz_haiku",

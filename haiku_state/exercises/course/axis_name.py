@@ -99,7 +99,7 @@ def check(answer, params, state, x):
 
 # %% idea own rows
 # The replicas have different running statistics: BatchNorm has normalized each part of the batch by
-# the mean and variance of this part, because nothing tells it that there are other parts.
+# the mean and variance of this part, because it does not know about the rest of the batch.
 def make_network(axis_name=None):
     return right.make_network()
 
