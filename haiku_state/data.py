@@ -31,8 +31,8 @@ def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
     """Load 1797 images of handwritten digits.
 
     Args:
-      seed: which rows go to the test set; each class keeps its share.
-      test_fraction: the share of the rows that go to the test set, in (0, 1).
+      seed: which rows go to the test set; each class keeps its proportion.
+      test_fraction: the fraction of the rows that go to the test set, in (0, 1).
 
     Returns:
       ``inputs`` of shape (rows, 64), float32, the 8 × 8 gray values scaled from 0–16 to
@@ -60,7 +60,7 @@ def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
 
     Args:
       seed: which rows go to the test set.
-      test_fraction: the share of the rows that go to the test set, in (0, 1).
+      test_fraction: the fraction of the rows that go to the test set, in (0, 1).
 
     Returns:
       ``inputs`` of shape (rows, 10), float32, unscaled (age in years, sex as 1 or 2, body
@@ -96,16 +96,16 @@ def batches(
     """Cut one epoch into batches.
 
     Args:
-      data: named arrays of shape (rows, …), or lists that NumPy makes arrays of.
+      data: named arrays of shape (rows, …), or lists that NumPy can convert to arrays.
       batch_size: rows per batch, at least 1; with ``"drop"``, at most the number of rows.
       seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
         order.
       remainder: what to do with the last rows if ``batch_size`` does not divide the number of rows.
-        ``"drop"`` leaves them out, so that every batch has one shape and counts the same: for
+        ``"drop"`` leaves them out, so that every batch has the same shape and the same weight, for
         training. ``"keep"`` makes a smaller last batch. ``"pad"`` pads the last batch with its
-        first row and adds to every batch a ``mask`` of shape (batch_size,), float32, 1 for a real
-        row and 0 for a padded one: for evaluation on many devices.
-      skip: how many batches to skip at the beginning, to resume where a run stopped.
+        first row and adds to every batch a ``mask`` of shape (batch_size,), float32, which is 1 for
+        a real row and 0 for a padded row, for evaluation on many devices.
+      skip: how many batches to skip at the beginning, in order to resume where a run stopped.
       part: ``(i, n)`` gives part i of the n equal parts of every batch, for process i of n.
 
     Returns:
@@ -178,12 +178,11 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
 
     Args:
       batches: batches with the same names, shapes and dtypes.
-      count: how many batches make a stack, at least 1; if an epoch has fewer, it is one
-        stack.
+      count: how many batches make a stack, at least 1; an epoch with fewer batches makes one stack.
 
     Returns:
-      An iterator over stacks with leaves of shape (count, rows, …). The last stack has as many
-      batches as are left; a batch with a different shape begins a new stack.
+      An iterator over stacks with leaves of shape (count, rows, …). The last stack has the batches
+      that are left; a batch with a different shape begins a new stack.
 
     Raises:
       ArgumentError: ``count`` is below 1.

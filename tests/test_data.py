@@ -122,7 +122,7 @@ REFUSED = {
         "batch_size is 0, but it must be 1 or more.",
         "batches(data, 0)",
         "batches(data, 10)",
-        'a batch has at least one row; "drop" drops what makes no whole batch',
+        'a batch has at least one row; "drop" drops the rows that do not fill a batch',
     ),
     "no row": (
         (DATA, 0),
@@ -130,7 +130,7 @@ REFUSED = {
         "batch_size is 0, but it must be 1–10.",
         "batches(data, 0)",
         "batches(data, 10)",
-        'a batch has at least one row; "drop" drops what makes no whole batch',
+        'a batch has at least one row; "drop" drops the rows that do not fill a batch',
     ),
     "too many rows": (
         (DATA, 11),
@@ -138,7 +138,7 @@ REFUSED = {
         "batch_size is 11, but it must be 1–10.",
         "batches(data, 11)",
         "batches(data, 10)",
-        'a batch has at least one row; "drop" drops what makes no whole batch',
+        'a batch has at least one row; "drop" drops the rows that do not fill a batch',
     ),
     "no arrays": (
         ({}, 4),
@@ -172,7 +172,8 @@ REFUSED = {
         'remainder is \'typo\', but it must be "drop", "keep" or "pad".',
         "batches(data, batch_size, remainder='typo')",
         'batches(data, batch_size, remainder="drop")',
-        "it says what to do with the last rows if batch_size does not divide their number",
+        "remainder says what to do with the last rows if batch_size does not divide the number of "
+        "rows",
     ),
     "a negative skip": (
         (DATA, 4),
@@ -180,7 +181,7 @@ REFUSED = {
         "skip is -1, but it must be 0 or more.",
         "batches(data, batch_size, skip=-1)",
         "batches(data, batch_size, skip=0)",
-        "it is the number of batches to skip at the beginning",
+        "skip is the number of batches to skip at the beginning",
     ),
     "a part beyond the last": (
         (DATA, 4),

@@ -12,19 +12,23 @@ import sys
 import traceback
 from collections.abc import Sequence
 
-from haiku_state.commands.parser import OneLineParser, discard, in_one_line, say
+from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.versions import matched_versions
 
 HELP = {
-    "exercises": _("practise: small programs to write, checked for what they do and for purity"),
+    "exercises": _(
+        "practice: write small programs, which are checked for their results and for purity"
+    ),
     "lab": _("open the lessons as notebooks in JupyterLab"),
     "train": _("train a model on real data that comes with scikit-learn"),
     "explain": _("show why a function is not pure"),
     "doctor": _("show which versions are installed, what fails, and what to install instead"),
 }
+RIGHT = _("{problem}; right: {right}")
+DOCTOR = _("{problem}; `python -m haiku_state doctor` looks for the cause")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,20 +102,20 @@ def explain(error: BaseException) -> int:
     code, text = 1, in_one_line(error)
     match error:
         case KeyboardInterrupt():
-            code, text = 130, "interrupted"
+            code, text = 130, translated(_("interrupted"))
         case BrokenPipeError():
             code, text = 141, ""
         case HaikuStateError() if isinstance(error, ImportError):  # its remedy is a command
             right = error.values.get("right") or error.TEXT_RIGHT.format(**error.values)
-            text = f"{error.what.removesuffix('.')}; right: {right}"
+            text = translated(RIGHT).format(problem=error.what.rstrip(".。"), right=right)
         case HaikuStateError():
             code, text = 3 if isinstance(error, LostProcessError) else 2, error.what
         case OSError():
             pass
         case _:
-            text += "; `python -m haiku_state doctor` looks for the cause"
+            text = translated(DOCTOR).format(problem=text)
     if text:
-        say(f"haiku_state: error: {text}")
+        say(problem_line("haiku_state", text))
     try:
         print(end="", flush=True)
     except OSError:

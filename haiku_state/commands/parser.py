@@ -2,11 +2,24 @@
 
 import argparse
 import os
+import re
 import sys
 from typing import Any, NoReturn, TextIO
 
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated, wrapped
+from haiku_state.errors.language import languages, reader_language, translated, wrapped
+
+ERROR = _("error")
+FROM_ARGPARSE = [
+    _("argument {option}: {problem}"),
+    _("the following arguments are required: {names}"),
+    _("unrecognized arguments: {words}"),
+    _("invalid choice: {value} (choose from {choices})"),
+    _("expected one argument"),
+    _("ambiguous option: {option} could match {options}"),
+    _("ignored explicit argument {value}"),
+]
+"""What argparse itself says, which it says in English only."""
 
 
 def say(line: str) -> None:
@@ -22,6 +35,11 @@ def say(line: str) -> None:
 def discard(stream: TextIO) -> None:
     """Send what a stream still holds nowhere, so that Python does not fail on it when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def problem_line(program: str, problem: str) -> str:
+    """Return the line that says why a command ends."""
+    return f"{program}: {translated(ERROR)}{languages()[reader_language()].colon}{problem}"
 
 
 def in_one_line(error: BaseException) -> str:
@@ -58,11 +76,27 @@ class OneLineParser(argparse.ArgumentParser):
         self._group.add_argument(*names, help=text, **settings)
 
     def error(self, message: str) -> NoReturn:
-        """Print one line, and exit with code 2."""
-        self.exit(2, f"{self.prog}: error: {' '.join(message.split())}")
+        """Print one line in the reader's language and exit with code 2."""
+        self.exit(2, problem_line(self.prog, _in_language(" ".join(message.split()))))
+
+    def reject(self, text: str, /, **values: object) -> NoReturn:
+        """Print a text that is in the catalog, with its values, and exit with code 2."""
+        self.error(translated(text).format(**values))
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
-        """Print the line that ends the command, and exit."""
+        """Print the line that ends the command and exit."""
         if message:
             say(message)
         super().exit(status)
+
+
+def _in_language(message: str) -> str:
+    """Return a message of argparse in the reader's language."""
+    for text in FROM_ARGPARSE:
+        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*?)", re.escape(text))
+        if match := re.fullmatch(pattern, message):
+            values = match.groupdict()
+            if "problem" in values:
+                values["problem"] = _in_language(values["problem"])
+            return translated(text).format(**values)
+    return message

@@ -1,7 +1,7 @@
-"""What is refused: one function for each case, with the wrong line and the right one.
+"""Rejected arguments: one function for each case, with the wrong line and the right line.
 
 Most are arguments; the folder of a checkpoint and a process that cannot start are here too, since
-the algorithms that refuse them hold no texts.
+the algorithms that reject them hold no texts.
 """
 
 import os
@@ -40,8 +40,8 @@ from haiku_state.errors.updates import (
 def decay_rate(value: float) -> ArgumentError:
     """A weight of the past that is out of range."""
     why = _(
-        "the past has the weight decay_rate and the new value 1 - decay_rate: the first must not "
-        "be negative, and the second must be positive"
+        "the past is weighted by decay_rate and the new value by 1 - decay_rate: the first weight "
+        "must not be negative, and the second must be positive"
     )
     return _out_of_range("decay_rate", value, _("in [0, 1)"), "0.99", why)
 
@@ -49,7 +49,7 @@ def decay_rate(value: float) -> ArgumentError:
 def warmup_length(value: int) -> ArgumentError:
     """A number of calls before the past counts that is negative, or that nothing would use."""
     if value < 0:
-        why = _("it is the number of calls before the past begins to count")
+        why = _("warmup_length is the number of calls before past values count")
         return _out_of_range("warmup_length", value, _("0 or more"), "0", why)
     why = _(
         "zero_debias corrects for a start at zero, but a warm-up starts at the first values "
@@ -61,13 +61,13 @@ def warmup_length(value: int) -> ArgumentError:
 
 def eps(value: float) -> ArgumentError:
     """A negative number to add to a variance."""
-    why = _("the variance may be 0, and a negative sum has no root")
+    why = _("the variance may be 0, and a negative sum of the variance and eps has no square root")
     return _out_of_range("eps", value, _("0 or more"), "1e-5", why)
 
 
 def flag(name: str, value: Any) -> ArgumentError:
     """What is no bool in the place of one."""
-    why = _("Python takes anything for true or false: the string 'False' for true, None for false")
+    why = _("Python treats anything as true or false: the string 'False' as true, None as false")
     return _out_of_range(name, repr(value), _("a bool"), "True", why)
 
 
@@ -91,7 +91,7 @@ def not_floating(argument: str, value: jax.Array) -> ArgumentError:
         expected=_("an array of a floating dtype"),
         wrong=f"module({argument}, …)",
         right=f"module({argument}.astype(jnp.float32), …)",
-        why=_("a mean of integers is not an integer: it would be rounded"),
+        why=_("a mean of integers is not an integer, so it would be rounded"),
         more="api/modules",
     )
 
@@ -129,7 +129,7 @@ def ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentErr
         expected=f"None ({setting})",
         wrong=call.format(setting, argument, argument),
         right=call.format(needed, argument, argument),
-        why=_("one of the two would be silently ignored"),
+        why=_("one of the two arguments would be silently ignored"),
         more="api/modules",
     )
 
@@ -140,10 +140,13 @@ def ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentErr
 def module(given: Any) -> ArgumentError:
     """What :func:`.pure_pair` cannot make a pair of."""
     shown, right = repr(given), "pure_pair(hk.Linear, 8)"
-    why = _("at each init and apply, the pair constructs the module, or calls the function")
+    why = _("each call of init or apply constructs the module or calls the function")
     if isinstance(given, type):
         shown, right = given.__name__, f"functionalize({given.__name__})"
-        why = _("an ordinary class keeps its state in attributes, which functionalize carries")
+        why = _(
+            "an ordinary class keeps its state in attributes; functionalize turns them into an "
+            "argument and a result"
+        )
     return ArgumentError(
         argument="module",
         value=shown,
@@ -166,11 +169,11 @@ def made_in_loop(names: str) -> ArgumentError:
     """Modules that are made in the body of ``hk.scan`` or ``hk.map``."""
     return ArgumentError(
         argument=f"hk.map(f, xs), hk.scan(f, init, xs): f ({names})",
-        value=_("a function that makes params"),
-        expected=_("a function that uses modules made before"),
+        value=_("a function that creates params"),
+        expected=_("a function that uses modules created before"),
         wrong="hk.map(lambda row: hk.Linear(3)(row), inputs)",
         right="linear = hk.Linear(3); hk.map(linear, inputs)",
-        why=_("each turn of the loop would make params of its own, with a different name"),
+        why=_("each iteration of the loop would create its own params under a different name"),
         more="haiku/jax_inside_haiku",
     )
 
@@ -186,16 +189,16 @@ def shape_advice(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> 
             "wrong": f'hk.set_state("{name}", {name})',
             "right": f'hk.set_state("{name}", {shown})',
             "why": _(
-                "the shape depends on the batch, so the next call would be a different program; "
-                "keep as many rows as init did, and fill up what is missing"
+                "the shape depends on the batch, so the next call would need a different program; "
+                "keep as many rows as in init and pad what is missing"
             ),
         }
     return {
         "wrong": f'hk.get_state("{name}", {before}, …)',
         "right": f'hk.get_state("{name}", {after}, …)',
         "why": _(
-            "the next call would be a different program: start with the shape that each call ends "
-            "with, or bring the result into that shape"
+            "the next call would need a different program: start with the shape that each call "
+            "returns, or convert the result to the initial shape"
         ),
     }
 
@@ -213,8 +216,8 @@ def functionalized_class(given: Any) -> ArgumentError:
         wrong=f"functionalize({name})",
         right=f"pure_pair({name})",
         why=_(
-            "functionalize carries the attributes of a class's instances; a Haiku module or a "
-            "function keeps its state elsewhere"
+            "functionalize turns the attributes of a class's instances into state; a Haiku module "
+            "or a function keeps its state elsewhere"
         ),
         more="api/pure",
     )
@@ -229,8 +232,8 @@ def no_method(cls: type, name: str, public: list[str]) -> ArgumentError:
         wrong=f"functionalize({cls.__name__}, {name!r})",
         right=f"functionalize({cls.__name__})",
         why=_(
-            "each name must be that of a public method or property, and appear once; `init` is the "
-            "constructor"
+            "each name must name a public method or property and appear only once; `init` stands "
+            "for the constructor"
         ),
         more="api/pure",
     )
@@ -248,7 +251,7 @@ def wrapped_method(cls: type, name: str, field: str, kind: type) -> ArgumentErro
         right=f"def {name}(self, …); jax.jit({pure})" if is_jitted else f"def {name}(self, …)",
         why=_(
             "a wrapper may keep results or a compiled program of one instance, but each call runs "
-            "on a new one: jit and caches belong around the pure function"
+            "on a new instance: jit and caches belong around the pure function"
         ),
         more="api/pure",
     )
@@ -280,8 +283,8 @@ def static_names(cls: type, unknown: Iterable[str], static: Sequence[str]) -> Ar
         wrong=f"functionalize({cls.__name__}, static={tuple(static)!r})",
         right=f'functionalize({cls.__name__}, static=("size",))',
         why=_(
-            "each is an attribute of the instance, or, as in `buffer.size`, of an object that it "
-            "holds"
+            "each name is an attribute of the instance or, as in `buffer.size`, of an object that "
+            "the instance holds"
         ),
         more="api/pure",
     )
@@ -311,8 +314,8 @@ def static_changed(method: str, changed: Mapping[str, tuple[Any, Any]]) -> Stati
             "wrong": f"def __init__(self): {path} = {before!r}",
             "right": f"def __init__(self): {path} = {zeros}",
             "why": _(
-                "what is not an array or a number is part of the compiled program: start with an "
-                "array of the shape and dtype that the method assigns"
+                "anything that is not an array or a number is part of the compiled program: start "
+                "with an array of the shape and dtype that the method assigns"
             ),
         }
     return StaticAttributeError(method=method, changes=as_lines(changes), **texts)
@@ -325,8 +328,8 @@ def attributes_changed(changes: Iterable[str]) -> StateStructureError:
         wrong="def step(self): self.extra = jnp.zeros(3)",
         right="def __init__(self): self.extra = jnp.zeros(3)",
         why=_(
-            "the constructor must create every attribute; its kind, and the length of a "
-            "container, stay as they are"
+            "the constructor must create every attribute; the kind of an attribute and the length "
+            "of a container must not change"
         ),
         more="api/pure",
     )
@@ -340,9 +343,9 @@ def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> Tra
         wrong=f"functionalize({cls.__name__})",
         right=f"functionalize({cls.__name__}, static=({shown},))",
         why=_(
-            "a number is state, so jit replaces it by a tracer without a value; a size or a flag "
-            "must be static, and a number that methods change cannot be: choose with jnp.where or "
-            "jax.lax.cond instead"
+            "a number is state, so jit replaces it with a tracer that has no value; a size or a "
+            "flag must be static, and a number that methods change cannot be: choose with "
+            "jnp.where or jax.lax.cond instead"
         ),
         more="api/pure",
     )
@@ -372,7 +375,10 @@ def step_result(result: Any) -> ArgumentError:
         expected="(train_state, metrics)",
         wrong="return train_state",
         right="return train_state, {}",
-        why=_("a runner returns both; a step without metrics returns an empty dict"),
+        why=_(
+            "an update step returns a train state and metrics; a step without metrics returns an "
+            "empty dict"
+        ),
         more="update/jitted_update",
     )
 
@@ -405,7 +411,7 @@ def example_metrics(values: Any, rows: int) -> ArgumentError:
         wrong='return {"accuracy": jnp.mean(correct)}',
         right='return {"accuracy": correct}',
         why=_(
-            "the step itself takes the mean, over the examples of all devices and without padded "
+            "the evaluation step itself averages over the examples of all devices, without padded "
             "rows"
         ),
         more="api/update",
@@ -436,7 +442,9 @@ def device_number(argument: str, count: int, most: int, call: str) -> ArgumentEr
         expected=f"1–{most}",
         wrong=call.format(count),
         right=call.format(min(max(count, 1), most)),
-        why=_("each simulated device has threads of its own, and no machine has more real ones"),
+        why=_(
+            "each simulated device has its own threads, and no machine has that many real devices"
+        ),
         more="api/update",
     )
 
@@ -453,8 +461,8 @@ def device_count(wanted: int, started: int, variable: str | None) -> DeviceCount
         wrong=f"{variable}={value.format(started)}",
         right=f"{variable}={value.format(wanted)}",
         why=_(
-            "the environment has chosen the number of CPU devices, and use_devices does not change "
-            "it: set the variable to a larger number, or unset it"
+            "the environment sets the number of CPU devices, and use_devices does not change it: "
+            "set the variable to a larger number or unset it"
         ),
     )
 
@@ -553,8 +561,8 @@ def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
         wrong="init_train_state(init, optimizer, jax.random.key(process_id), inputs)",
         right="init_train_state(init, optimizer, jax.random.key(0), inputs)",
         why=_(
-            "each process makes its own copy: all must start from the same seed, or from the "
-            "same file"
+            "each process creates its own copy, so all processes must start from the same seed or "
+            "the same file"
         ),
     )
 
@@ -571,7 +579,7 @@ def explicit_mesh(mesh: Any) -> ArgumentError:
         right=f"{made}, {auto})",
         why=_(
             "along Auto axes the compiler decides where each result lies; along explicit axes the "
-            "loss function may have to say it"
+            "loss function may have to specify it"
         ),
         more="update/explicit_axes",
     )
@@ -613,7 +621,10 @@ def batch_data(data: Any) -> ArgumentError:
 
 def remainder(given: Any) -> ArgumentError:
     """What is none of the three ways to treat the last rows."""
-    why = _("it says what to do with the last rows if batch_size does not divide their number")
+    why = _(
+        "remainder says what to do with the last rows if batch_size does not divide the number of "
+        "rows"
+    )
     call = "batches(data, batch_size, remainder={})"
     expected = _('"drop", "keep" or "pad"')
     return _not_cut("remainder", repr(given), expected, call, '"drop"', why)
@@ -621,14 +632,14 @@ def remainder(given: Any) -> ArgumentError:
 
 def batch_size(given: int, rows: int, drops: bool) -> ArgumentError:
     """A size that gives no batch of so many rows, where the last partial one is dropped or kept."""
-    why = _('a batch has at least one row; "drop" drops what makes no whole batch')
+    why = _('a batch has at least one row; "drop" drops the rows that do not fill a batch')
     expected = f"1–{rows}" if drops else _("1 or more")
     return _not_cut("batch_size", given, expected, "batches(data, {})", min(rows, 32), why)
 
 
 def skip(given: int) -> ArgumentError:
     """A negative number of batches to skip."""
-    why = _("it is the number of batches to skip at the beginning")
+    why = _("skip is the number of batches to skip at the beginning")
     return _not_cut("skip", given, _("0 or more"), "batches(data, batch_size, skip={})", 0, why)
 
 
@@ -687,7 +698,7 @@ def scaled_twice() -> LossScaleError:
 def unscaled_gradients() -> LossScaleError:
     """Gradients of a loss that was not scaled."""
     return LossScaleError(
-        problem=_("the gradients are not those of a scaled loss"),
+        problem=_("the gradients do not come from a scaled loss"),
         wrong="make_update(loss_fn, optimizer)",
         right="make_scaled_update(loss_fn, optimizer)",
     )
@@ -710,7 +721,10 @@ def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
         expected=dtype,
         wrong="params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)",
         right="params = policy.cast_to_param(params)",
-        why=_("the policy says in which dtype the params are kept, and the update changes those"),
+        why=_(
+            "the policy sets the dtype in which the params are kept, and the update changes "
+            "exactly these params"
+        ),
         more="api/recipes",
     )
 
@@ -723,7 +737,10 @@ def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
         expected="'each' or 'once'" if fits else _("an integer, at least 1"),
         wrong=f"accumulate(loss_fn, {count!r}, statistics={statistics!r})",
         right="accumulate(loss_fn, 4, statistics='once')",
-        why=_("the batch is cut into `count` equal parts, whose statistics count each or once"),
+        why=_(
+            "the batch is cut into `count` equal parts, and the running statistics count either "
+            "each part or the batch once"
+        ),
         more="api/recipes",
     )
 
@@ -735,7 +752,10 @@ def uneven_microbatches(rows: int, count: int) -> BatchDivisionError:
         parts=count,
         kind=_("microbatches"),
         wrong=f"accumulate(loss_fn, {count}, …)",
-        why=_("the mean of the parts' means is that of the batch only for equal parts"),
+        why=_(
+            "the mean of the parts' means equals the mean of the batch only if all parts have the "
+            "same number of rows"
+        ),
     )
 
 
@@ -769,12 +789,13 @@ def several_averages() -> ArgumentError:
     """More than one average in an opt_state."""
     return ArgumentError(
         argument="opt_state",
-        value=_("one with several averages"),
-        expected=_("one with a single average"),
+        value=_("an opt_state with several averages"),
+        expected=_("an opt_state with a single average"),
         wrong="average_params(average_params(optimizer, 0.9), 0.99)",
         right="average_params(optimizer, 0.99)",
         why=_(
-            "nothing tells which average is meant; one around the whole optimizer covers all params"
+            "nothing says which average is meant; a single average around the whole optimizer "
+            "covers all params"
         ),
         more="api/recipes",
     )
@@ -785,10 +806,10 @@ def used_statistics() -> ArgumentError:
     return ArgumentError(
         argument="state",
         value=_("a state that already holds statistics"),
-        expected=_("a fresh one from init"),
+        expected=_("a fresh state from init"),
         wrong="reestimate_state(apply, params, train_state.state, batches)",
         right="_, fresh = init(rng, inputs, True); reestimate_state(apply, params, fresh, batches)",
-        why=_("the old statistics belong to other params, and would be averaged in"),
+        why=_("the old statistics belong to different params and would be mixed into the average"),
         more="api/recipes",
     )
 
@@ -798,7 +819,7 @@ def no_batches() -> ArgumentError:
     return ArgumentError(
         argument="batches",
         value=_("empty"),
-        expected=_("one batch or more"),
+        expected=_("at least one batch"),
         wrong="reestimate_state(apply, params, state, batches)",
         right="reestimate_state(apply, params, state, list(batches))",
         why=_("the statistics are a mean over batches; an iterator is empty after its first use"),
@@ -814,10 +835,10 @@ def unsavable_leaf(path: str, leaf: Any) -> ArgumentError:
     return ArgumentError(
         argument=path,
         value=describe(leaf),
-        expected=_("an array or a random key, under a name of its own"),
+        expected=_("an array or a random key, under a unique name"),
         wrong='state = {"mean": np.zeros(3)}',
         right='state = {"mean": jnp.zeros(3)}',
-        why=_("a checkpoint holds exactly the dtypes that JAX and Orbax both have"),
+        why=_("a checkpoint can hold only dtypes that both JAX and Orbax support"),
         more="api/storage",
     )
 
@@ -863,7 +884,7 @@ def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
         expected=_("a nonnegative integer"),
         wrong="save_checkpoint(directory, train_state)",
         right=f"save_checkpoint(directory, {with_step.format('jnp.int32(0)')})",
-        why=_("the step is the name of the checkpoint; the newest has the largest step"),
+        why=_("a checkpoint is named by its step, and the newest checkpoint has the largest step"),
         more="api/storage",
     )
 
@@ -876,7 +897,10 @@ def packed_checkpoint(call: str) -> ArgumentError:
         expected=_("a plain train state"),
         wrong=call.format("train_state"),
         right=call.format("run.one(train_state)"),
-        why=_("a checkpoint holds each leaf under its name; run.one unpacks them, run.place packs"),
+        why=_(
+            "a checkpoint holds each leaf under its name: run.one unpacks the leaves, and "
+            "run.place packs them again"
+        ),
         more="api/storage",
     )
 
@@ -891,8 +915,8 @@ def checkpoint_url(directory: str, function: str) -> ArgumentError:
         wrong=f"{function}({directory!r}, train_state)",
         right=f"{function}({'/mnt/bucket/' + name!r}, train_state)",
         why=_(
-            "a checkpoint is complete because its folder gets its name in one step, which no "
-            "bucket has: mount it, or copy complete checkpoints there"
+            "a checkpoint is complete because its folder is renamed in one step, which a bucket "
+            "cannot do: mount the bucket, or copy complete checkpoints there"
         ),
         more="api/storage",
     )
@@ -906,7 +930,10 @@ def checkpoint_keep(keep: Any) -> ArgumentError:
         expected=_("an integer of at least 1"),
         wrong=f"save_checkpoint(directory, train_state, keep={keep})",
         right="save_checkpoint(directory, train_state, keep=1)",
-        why=_("older checkpoints are deleted once the new one is complete; one must remain"),
+        why=_(
+            "older checkpoints are deleted once the new checkpoint is complete; at least one must "
+            "remain"
+        ),
         more="api/storage",
     )
 
@@ -932,8 +959,8 @@ UNWRITABLE = _(
     "older checkpoints are untouched"
 )
 UNREADABLE = _(
-    "the checkpoint may be intact, so no older one was taken: give this process access to the "
-    "folder, and enough memory"
+    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
+    "access to the folder and enough memory"
 )
 
 
@@ -958,7 +985,7 @@ def checkpoints_locked(directory: Any) -> CheckpointDirectoryError:
         reason=translated(_("another run is saving there")),
         wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
         right=f'save_checkpoint("{directory}-2", train_state)',
-        why=_("each run has a folder of its own: they would replace each other's checkpoints"),
+        why=_("each run needs its own folder: two runs would replace each other's checkpoints"),
     )
 
 
@@ -970,7 +997,10 @@ def checkpoints_of_another(directory: Any, step: int, other: int) -> CheckpointD
         reason=translated(reason).format(step=other),
         wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
         right=f'save_checkpoint("{directory}-new", train_state)',
-        why=_("a later restore would take the other one; nothing was written or replaced"),
+        why=_(
+            "a later restore would read the checkpoint of the other train state; nothing was "
+            "written or replaced"
+        ),
     )
 
 
@@ -984,7 +1014,10 @@ def checkpoint_format(
         reason=translated(reason).format(step=step, found=found, known=known),
         wrong=f'restore_checkpoint("{directory}", train_state)',
         right=f'restore_checkpoint("{directory}", train_state)  # in the newer haiku_state',
-        why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
+        why=_(
+            "the checkpoint was written by a newer haiku_state; nothing was read, replaced or "
+            "deleted"
+        ),
     )
 
 
@@ -1010,7 +1043,7 @@ def traced_call(call: Any) -> ArgumentError:
         expected=_("a tuple of arguments"),
         wrong=f"record_trace(function, {shown})",
         right=f"record_trace(function, ({shown},))",
-        why=_("each call is a tuple, or a function of the last result that makes one"),
+        why=_("each call is a tuple, or a function that makes a tuple from the last result"),
         more="api/explain",
     )
 
@@ -1104,8 +1137,8 @@ def unjoined(address: str, count: int, index: int) -> ProcessStartError:
         index=index,
         what=_(
             "process {index} of {count} could not join the others at {address}: one of them is "
-            "missing, or has another num_processes, or process_id={index} or another one is taken "
-            "twice."
+            "missing or has a different num_processes, or two of them have the same process_id, "
+            "such as {index}."
         ),
         wrong=f"start_processes{address, count, index}",
         right=f"start_processes{address, count, 0}; …; start_processes{address, count, count - 1}",
@@ -1131,7 +1164,10 @@ def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartErro
         differences="; ".join(differences),
         wrong="start_processes(…, settings={'seed': process_id})",
         right="start_processes(…, settings={'seed': 0})",
-        why=_("all processes run one program on one train state: start each with the same"),
+        why=_(
+            "all processes run one program on one train state: start each process with the same "
+            "settings"
+        ),
     )
 
 

@@ -21,9 +21,9 @@ LABELS = _("wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  {more}")
 class HaikuStateError(Exception):
     """Base class of every error that this package raises on purpose.
 
-    Each class stands for one cause and holds the texts for it. The code that raises it supplies
-    the values that the texts mention. Where it knows the cause more closely, it also supplies
-    ``wrong``, ``right``, ``why`` or ``more``, which then take the place of the text of the class.
+    Each class stands for one cause and holds the texts for it. The code that raises the error
+    supplies the values that the texts mention. If that code knows the cause more precisely, it also
+    supplies ``wrong``, ``right``, ``why`` or ``more``, which then replace the texts of the class.
     The text is put together when the error is raised, in the reader's language; code and names in
     it are not translated.
 
@@ -36,7 +36,7 @@ class HaikuStateError(Exception):
       `is_training` is traced, but Python has to read it during tracing.
         wrong: jax.jit(apply)(…, is_training=True)
         right: jax.jit(functools.partial(apply, is_training=True))(…)
-        why:   jit replaces each argument by a tracer without a value; the flag chooses between two programs, so it must be known in advance
+        why:   jit replaces each argument with a tracer that has no value; the flag chooses between two programs, so it must be known in advance
         more:  en/haiku/batch_norm.html
     """  # noqa: E501
 
@@ -79,8 +79,8 @@ class HaikuStateError(Exception):
 class ArgumentError(HaikuStateError, ValueError, TypeError):
     """An argument has a value that the function cannot use.
 
-    It is the one class for arguments that are out of range, of the wrong kind, or in conflict
-    with each other. The code that raises it supplies the wrong call, the right call and the
+    This class is used for all arguments that are out of range, of the wrong kind, or in conflict
+    with each other. The code that raises the error supplies the wrong call, the right call and the
     reason.
 
     Args:
@@ -94,7 +94,7 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
       haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1–10.
         wrong: batches(data, 11)
         right: batches(data, 10)
-        why:   a batch has at least one row; "drop" drops what makes no whole batch
+        why:   a batch has at least one row; "drop" drops the rows that do not fill a batch
         more:  en/api/data.html
     """
 

@@ -134,8 +134,8 @@ def shape_error(
         wrong=f"params, state = init(rng, other_inputs); {call}",
         right=f"params, state = init(rng, inputs); {call}",
         why=_(
-            "init fixes all shapes by the features of its inputs and the arguments of the module: "
-            "at apply, both must be the same"
+            "init sets all shapes from the features of its inputs and the arguments of the "
+            "module: both must be the same in apply"
         ),
         more="haiku/pure_pair",
     )

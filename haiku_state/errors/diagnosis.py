@@ -49,7 +49,7 @@ def named_errors(**trees: Any) -> Iterator[None]:
       ...     raise ValueError("If your transformed function uses hk.get_state …")
       Traceback (most recent call last):
         ...
-      haiku_state.errors.pairs.StatelessTransformError: the function went through hk.transform, which has no place for state.
+      haiku_state.errors.pairs.StatelessTransformError: the function was transformed with hk.transform, which has no place for state.
         wrong: hk.transform(f)
         right: pure_pair(f)
         why:   the function keeps state, but the pair of hk.transform neither takes nor returns it
@@ -75,7 +75,7 @@ def named_errors(**trees: Any) -> Iterator[None]:
 
 @contextlib.contextmanager
 def loss_errors(**trees: Any) -> Iterator[None]:
-    """Name what goes wrong in a loss function, or what JAX refuses of its result.
+    """Name what goes wrong in a loss function, or what JAX rejects in its result.
 
     Args:
       trees: as in :func:`named_error`.
@@ -226,8 +226,9 @@ def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
     if getattr(init, "__module__", "").startswith("haiku.") and isinstance(result, Mapping):
         return errors.StatelessTransformError(
             why=_(
-                "a train state holds params and state, but the init of hk.transform returns params "
-                "alone; that of pure_pair adds the state, an empty one where there is none"
+                "a train state holds params and state, but the init of hk.transform returns only "
+                "params; the init of pure_pair also returns a state, which is empty if the "
+                "function has none"
             )
         )
     returned = "params" if isinstance(result, Mapping) else describe_tree(result)
@@ -404,7 +405,7 @@ def _unbound(raised: _Raised) -> errors.HaikuStateError:
             right=f"haiku_state.BatchNorm(…, cross_replica_axis={axis!r})",
             why=_(
                 "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, "
-                "with the same names and shapes"
+                "and its names and shapes are the same"
             ),
         )
     return errors.UnboundAxisError(
@@ -412,7 +413,7 @@ def _unbound(raised: _Raised) -> errors.HaikuStateError:
         wrong=f"jax.lax.pmean(x, {axis!r})",
         right=f"x if hk.running_init() else jax.lax.pmean(x, {axis!r})",
         why=_(
-            "only pmap, vmap or shard_map binds an axis; init runs on one device, and names and "
+            "only pmap, vmap or shard_map binds an axis; init runs on one device, where names and "
             "shapes are the same without the mean"
         ),
     )

@@ -5,7 +5,7 @@ from haiku_state.errors.language import deferred as _
 
 
 class ExerciseError(HaikuStateError, ValueError):
-    """An exercise, or the folder of a learner, is not there or cannot be used.
+    """An exercise or the folder of a learner does not exist or cannot be used.
 
     Args:
       values: ``problem``, ``wrong``, ``right`` and ``why``.

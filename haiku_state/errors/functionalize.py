@@ -7,12 +7,13 @@ from haiku_state.errors.language import deferred as _
 class AttributeKindError(HaikuStateError, TypeError):
     """A value is of a kind that a state cannot carry."""
 
-    TEXT_WHAT = _("{path} is of type {kind}, which a state cannot carry.")
+    TEXT_WHAT = _("{path} is of type {kind}, which cannot be part of a state.")
     TEXT_WRONG = "{path} = …"
     TEXT_RIGHT = "{path} = jnp.asarray(…)"
     TEXT_WHY = _(
-        "it may change out of sight, or refer back to the instance; keep arrays, numbers, lists, "
-        "tuples, dicts and objects of your own classes, and pass the rest to the method"
+        "such a value may change unnoticed or refer back to the instance; in attributes, keep "
+        "arrays, numbers, lists, tuples, dicts and objects of your own classes, and pass the rest "
+        "to the method"
     )
     MORE = "api/pure"
 
@@ -24,20 +25,20 @@ class SharedAttributeError(HaikuStateError, ValueError):
     TEXT_WRONG = "self.a = self.b = []"
     TEXT_RIGHT = "self.a, self.b = [], []"
     TEXT_WHY = _(
-        "in a PyTree each leaf stands for itself: a change through one name would no longer be "
-        "seen through the other"
+        "in a PyTree each leaf is independent: a change through one name would no longer be seen "
+        "through the other"
     )
     MORE = "api/pure"
 
 
 class StaticAttributeError(HaikuStateError, TypeError):
-    """A method changed what is part of the compiled program, a static attribute."""
+    """A method changed a static attribute, which is part of the compiled program."""
 
-    TEXT_WHAT = _("{method} changed what is not state:{changes}")
+    TEXT_WHAT = _("{method} changed something that is not state:{changes}")
     TEXT_WRONG = 'self.phase = "warm"'
     TEXT_RIGHT = "self.is_warm = True"
     TEXT_WHY = _(
-        "what is not an array or a number, or is named in `static`, is part of the compiled "
-        "program; keep what a method changes as a number or a bool"
+        "anything that is not an array or a number, or that is named in `static`, is part of the "
+        "compiled program; keep what a method changes as a number or a bool"
     )
     MORE = "api/pure"

@@ -14,8 +14,8 @@ class UnboundAxisError(HaikuStateError, NameError):
     TEXT_WRONG = "apply(params, state, rng, inputs)"
     TEXT_RIGHT = "jax.pmap(apply, axis_name={axis!r})(params, state, rng, inputs)"
     TEXT_WHY = _(
-        "pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; on one "
-        "device leave cross_replica_axis None: names and shapes are the same"
+        "pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; on a "
+        "single device, leave cross_replica_axis as None: names and shapes are the same"
     )
     MORE = "update/pmapped_update"
 
@@ -27,7 +27,7 @@ class TracedFlagError(HaikuStateError, TypeError):
     TEXT_WRONG = "jax.jit({call})(…, {name}=True)"
     TEXT_RIGHT = "jax.jit(functools.partial({call}, {name}=True))(…)"
     TEXT_WHY = _(
-        "jit replaces each argument by a tracer without a value; the flag chooses between two "
+        "jit replaces each argument with a tracer that has no value; the flag chooses between two "
         "programs, so it must be known in advance"
     )
     MORE = "haiku/batch_norm"
@@ -66,8 +66,8 @@ def uninitialized_average(path: str, in_init: bool) -> UninitializedStateError:
             wrong=f"{module}.average",
             right=f"{module}.initialize(shape, dtype); {module}.average",
             why=_(
-                "the first call of a moving average creates its state: init must make that call, "
-                "or initialize it with zeros"
+                "the first call of a moving average creates its state: init must make that call "
+                "or initialize the state with zeros"
             ),
             more="api/modules",
         )

@@ -15,9 +15,9 @@ class UncalledModuleError(HaikuStateError, TypeError):
 
 
 class StatelessTransformError(HaikuStateError, ValueError):
-    """A stateful function went through the transformation for stateless functions."""
+    """A stateful function was transformed with the transformation for stateless functions."""
 
-    TEXT_WHAT = _("the function went through hk.transform, which has no place for state.")
+    TEXT_WHAT = _("the function was transformed with hk.transform, which has no place for state.")
     TEXT_WRONG = "hk.transform(f)"
     TEXT_RIGHT = "pure_pair(f)"
     TEXT_WHY = _(
@@ -27,14 +27,14 @@ class StatelessTransformError(HaikuStateError, ValueError):
 
 
 class OutsideTransformError(HaikuStateError, ValueError):
-    """A module was made or called outside of a transformed function."""
+    """A module was made or called outside a transformed function."""
 
-    TEXT_WHAT = _("`{module}` was used outside of a transformed function.")
+    TEXT_WHAT = _("`{module}` was used outside a transformed function.")
     TEXT_WRONG = "{module}(…)"
     TEXT_RIGHT = "pure_pair({module}, …).apply(params, state, rng, …)"
     TEXT_WHY = _(
-        "`params` and `state` belong to the init or apply that is running; outside of it, "
-        "there is nothing to read"
+        "`params` and `state` belong to the init or apply that is running; outside it, there is "
+        "nothing to read"
     )
     MORE = "haiku/pure_pair"
 
@@ -45,7 +45,7 @@ class PairArgumentError(HaikuStateError, TypeError):
     TEXT_WHAT = _("the argument `{argument}` is {given}; expected: {expected}.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
-    TEXT_WHY = _("the order is fixed, and rng is always required: None if nothing is random")
+    TEXT_WHY = _("the order is fixed, and rng is always required: pass None if nothing is random")
     MORE = "haiku/pure_pair"
 
 
@@ -66,20 +66,23 @@ class UninitializedParameterError(HaikuStateError, ValueError):
     TEXT_WRONG = "params, state = init(rng, other_inputs); apply(params, state, rng, inputs)"
     TEXT_RIGHT = "params, state = init(rng, inputs); apply(params, state, rng, inputs)"
     TEXT_WHY = _(
-        "init creates every parameter that its inputs lead to: call it with inputs that take the "
-        "same branches, or make the module outside of the `if`. Or these params belong to another "
-        "model"
+        "init creates only the params on the path that its inputs take: call it with inputs that "
+        "take the same branches, or create the module outside the `if`. It may also be that these "
+        "params belong to a different model"
     )
     MORE = "haiku/pure_pair"
 
 
 # why a parameter is missing, where the given params and state tell it
 NO_PARAMS = _(
-    "params is empty, but init creates every parameter that its inputs lead to: call it with "
-    "inputs that take the same branches"
+    "params is empty, but init creates the params on the path that its inputs take: call init "
+    "with inputs that take the same branches"
 )
-SWAPPED = _("the tree in the place of the state holds this parameter, but params come first")
+SWAPPED = _(
+    "the tree that was passed as the state holds this parameter, but params come before the state"
+)
 OTHER_PARAMS = _(
-    "init creates every parameter that its inputs lead to. These params have the module, but not "
-    "this parameter: the module was made with different arguments, or took a different branch"
+    "init creates only the params on the path that its inputs take. These params contain the "
+    "module, but not this parameter: the module was made with different arguments or took a "
+    "different branch"
 )

@@ -39,16 +39,16 @@ class ProcessStartError(HaikuStateError, RuntimeError):
 
 
 class LostProcessError(HaikuStateError, RuntimeError):
-    """A process that had joined died or hangs."""
+    """A process that had joined has died or hangs."""
 
     TEXT_WHAT = _(
-        "process {present} of {expected} is waiting for another one that died, or has been stuck "
-        "for {timeout:g} s."
+        "process {present} of {expected} is waiting for another process, which has died or has "
+        "been stuck for {timeout:g} s."
     )
     TEXT_WRONG = "for batch in data: train_state, metrics = update(train_state, batch)"
     TEXT_RIGHT = "train_state = restore_checkpoint(directory, train_state)"
     TEXT_WHY = _(
-        "each update needs all processes: if one is lost, all stop; start them again, from the "
-        "last checkpoint"
+        "each update needs all processes: if one process is lost, all of them stop; start all of "
+        "them again from the last checkpoint"
     )
     MORE = "api/processes"

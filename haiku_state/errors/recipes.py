@@ -5,14 +5,14 @@ from haiku_state.errors.language import deferred as _
 
 
 class MissingAverageError(HaikuStateError, ValueError):
-    """There are no averaged params where they were looked for."""
+    """The given object contains no averaged params."""
 
     TEXT_WHAT = _("there is no average of:{paths}")
     TEXT_WRONG = "averaged_params({given})"
     TEXT_RIGHT = "optimizer = average_params(optimizer, 0.99); averaged_params(train_state)"
     TEXT_WHY = _(
-        "the average is kept by `average_params` in the opt_state; what `freeze_params` freezes "
-        "outside of it has none, and only the whole train state has its value"
+        "the average is kept by `average_params` in the opt_state; params that `freeze_params` "
+        "freezes outside of it have no average, and only the whole train state has their values"
     )
     MORE = "api/recipes"
 
@@ -23,7 +23,9 @@ class NothingFrozenError(HaikuStateError, ValueError):
     TEXT_WHAT = _("the predicate matches no leaf. The leaves are:{names}")
     TEXT_WRONG = '{function}(…, lambda module, name, value: module == "lineer")'
     TEXT_RIGHT = '{function}(…, lambda module, name, value: module == "linear")'
-    TEXT_WHY = _("otherwise everything would silently go on changing")
+    TEXT_WHY = _(
+        "otherwise nothing would be frozen, and all params would silently continue to change"
+    )
     MORE = "api/recipes"
 
 

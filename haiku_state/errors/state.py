@@ -13,8 +13,8 @@ class StateStructureError(HaikuStateError, ValueError):
     TEXT_WRONG = "apply(params, state, rng, inputs)"
     TEXT_RIGHT = "params, state = init(rng, inputs); apply(params, state, rng, inputs)"
     TEXT_WHY = _(
-        "init must create every name, in every branch, and each call must return all of them; "
-        "loops and checkpoints need one structure"
+        "init must create every name in every branch, and each call must return all names; loops "
+        "and checkpoints need a structure that does not change"
     )
     MORE = "api/pure"
 
@@ -31,7 +31,7 @@ class StateShapeError(HaikuStateError, ValueError):
     TEXT_WHAT = _("the returned state has different shapes:{changes}")
     TEXT_WRONG = "{name} = jnp.mean(x, axis=0)"
     TEXT_RIGHT = "{name} = jnp.mean(x, axis=0, keepdims=True)"
-    TEXT_WHY = _("a reduction dropped an axis, so the next call would be a different program")
+    TEXT_WHY = _("a reduction dropped an axis, so the next call would need a different program")
     MORE = "api/pure"
 
 
@@ -43,7 +43,7 @@ class StateDtypeError(HaikuStateError, TypeError):
     TEXT_RIGHT = 'hk.set_state("{name}", jnp.asarray({name}, jnp.{dtype}))'
     TEXT_WHY = _(
         "`jit` would retrace and `scan` would fail: convert the result, or start with the dtype "
-        "that it ends with"
+        "that each call returns"
     )
     MORE = "api/pure"
 
@@ -55,8 +55,8 @@ class WeakTypeError(HaikuStateError, TypeError):
     TEXT_WRONG = "{name} = 0"
     TEXT_RIGHT = "{name} = jnp.{dtype}(0)"
     TEXT_WHY = _(
-        "a Python number has a weak type, which gives way to that of an array: the next "
-        "call would be traced again"
+        "a Python number has a weak type, which gives way to the type of an array: the next call "
+        "would be traced again"
     )
     MORE = "api/pure"
 
@@ -64,27 +64,27 @@ class WeakTypeError(HaikuStateError, TypeError):
 class LeakedTracerError(HaikuStateError, TypeError):
     """Params, state or metrics are tracers of a transformation that has ended."""
 
-    TEXT_WHAT = _("made inside a JAX transformation that has ended:{paths}")
+    TEXT_WHAT = _("these values were made inside a JAX transformation that has ended:{paths}")
     TEXT_WRONG = "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)"
     TEXT_RIGHT = "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)"
     TEXT_WHY = _(
-        "a JAX transformation knows nothing of Haiku's params and state: what a module makes or "
-        "writes inside leaks out as a tracer. `hk.scan`, `hk.map`, `hk.grad` and the like carry "
-        "them through; `jax.jit` belongs around apply"
+        "a JAX transformation does not know Haiku's params and state, so what a module creates or "
+        "writes inside it leaks out as a tracer. `hk.scan`, `hk.map`, `hk.grad` and the like "
+        "carry them through; `jax.jit` belongs around apply"
     )
     MORE = "haiku/jax_inside_haiku"
 
 
 # why a value leaks that is neither params nor state
 LEAKED_VALUE = _(
-    "what is computed inside a JAX transformation can only leave it as a result: anything else "
-    "that keeps it, such as a list, holds a tracer without a value"
+    "a value that is computed inside a JAX transformation can leave it only as a result: anything "
+    "else that keeps it, such as a list, holds a tracer without a value"
 )
 
 # why state leaks out of jax.vmap, and what to do
 LEAKED_BY_VMAP = _(
-    "jax.vmap knows nothing of Haiku's state: what a module writes inside leaks out as a tracer. "
-    "Around apply, jax.vmap returns a state for each row"
+    "jax.vmap does not know Haiku's state, so what a module writes inside it leaks out as a "
+    "tracer. Around apply, jax.vmap returns a state for each row"
 )
 
 
@@ -95,9 +95,9 @@ class DeviceStackedError(HaikuStateError, ValueError):
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
-        "these are stacked, the copies of all devices by `replicate`, or the members of an "
-        "ensemble by `jax.vmap`, and would silently broadcast; members go through "
-        "`jax.vmap(apply)` or `vmap_update`"
+        "these arrays are stacked, either the copies of all devices, made by `replicate`, or the "
+        "members of an ensemble, made by `jax.vmap`, and they would silently broadcast; members "
+        "belong in `jax.vmap(apply)` or `vmap_update`"
     )
     MORE = "update/pmapped_update"
 
@@ -109,9 +109,10 @@ class CounterStoppedError(HaikuStateError, ValueError):
     TEXT_WRONG = "outputs, _ = apply(params, state, rng, inputs, is_training=True)"
     TEXT_RIGHT = "outputs, state = apply(params, state, rng, inputs, is_training=True)"
     TEXT_WHY = _(
-        "the returned state was dropped, or is_training was False: the running statistics "
-        "keep their initial values, yet evaluation looks plausible. What is meant to stay is "
-        "exempted in make_update or checked: `frozen=lambda module, *_: module in {modules}`"
+        "the returned state was dropped, or is_training was False: the running statistics keep "
+        "their initial values, yet evaluation looks plausible. If some state is meant to stay "
+        "unchanged, exempt it in make_update or checked: `frozen=lambda module, *_: module in "
+        "{modules}`"
     )
     MORE = "haiku/batch_norm"
 

@@ -25,18 +25,18 @@ class CheckpointDirectoryError(HaikuStateError, OSError):
 
 
 class DamagedFileError(HaikuStateError, ValueError):
-    """A file is damaged, or something else wrote it; of several checkpoints, none is intact.
+    """A file is damaged or was written by something else, or no checkpoint is intact.
 
     Args:
       values: ``path``, ``damage``, ``wrong`` and ``right``.
     """
 
-    TEXT_WHAT = _("{path} is damaged, or something else wrote it:{damage}")
+    TEXT_WHAT = _("{path} is damaged, or was written by something else:{damage}")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
-        "nothing was loaded, because its numbers may be wrong: bring it back from a copy, or save "
-        "again under a different name"
+        "nothing was loaded, because its numbers may be wrong: restore the file from a copy, or "
+        "save again under a different name"
     )
     MORE = "api/storage"
 

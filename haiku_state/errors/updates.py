@@ -14,8 +14,8 @@ class LossFunctionError(HaikuStateError, TypeError):
     TEXT_RIGHT = 'return loss, (state, {{"accuracy": accuracy}})'
     TEXT_WHY = _(
         "the gradient needs one scalar loss of a floating dtype; the new state and the metrics "
-        "come along. A metric is one number, since it is averaged over devices and microbatches; "
-        'the update itself adds the metric "loss"'
+        "are returned with it. A metric is one number, since it is averaged over devices and "
+        'microbatches; the update itself adds the metric "loss"'
     )
     MORE = "update/jitted_update"
 
@@ -23,7 +23,7 @@ class LossFunctionError(HaikuStateError, TypeError):
 class DonatedBufferError(HaikuStateError, RuntimeError):
     """A train state was used again after an update had consumed it."""
 
-    TEXT_WHAT = _("{path} was given to an earlier update, and its memory is gone.")
+    TEXT_WHAT = _("{path} was passed to an earlier update, which has reused its memory.")
     TEXT_WRONG = "new, metrics = update(train_state, batch); update(train_state, batch)"
     TEXT_RIGHT = "train_state, metrics = update(train_state, batch)"
     TEXT_WHY = _(
@@ -39,7 +39,10 @@ class SharedBufferError(HaikuStateError, ValueError):
     TEXT_WHAT = _("these leaves of the train state are the same array:{paths}")
     TEXT_WRONG = 'state = {{"target": params}}'
     TEXT_RIGHT = 'state = {{"target": jax.tree.map(jnp.copy, params)}}'
-    TEXT_WHY = _("the update reuses the memory of each leaf, and can do so once")
+    TEXT_WHY = _(
+        "the update reuses the memory of each leaf, but the memory of one array can be reused "
+        "only once"
+    )
     MORE = "update/jitted_update"
 
 
@@ -65,7 +68,8 @@ class DeviceCountError(HaikuStateError, ValueError):
     TEXT_WRONG = "jax.devices(); use_devices({wanted})"
     TEXT_RIGHT = "use_devices({wanted}); jax.devices()"
     TEXT_WHY = _(
-        "the number of CPU devices is fixed when JAX starts them: ask before the first computation"
+        "the number of CPU devices is fixed when JAX starts them: request them before the first "
+        "computation"
     )
     MORE = "update/devices"
 
@@ -76,7 +80,7 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     TEXT_WHAT = _("the replicas differ:{paths}")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
-    TEXT_WHY = _("each device saw other rows, and nothing averaged what it computed from them")
+    TEXT_WHY = _("each device saw different rows, and nothing averaged what it computed from them")
     MORE = "update/pmapped_update"
 
 
@@ -98,5 +102,8 @@ class MeshPlacementError(HaikuStateError, ValueError):
     )
     TEXT_WRONG = "run(train_state, batch)"
     TEXT_RIGHT = "run(shard_train_state(train_state, mesh), batch)"
-    TEXT_WHY = _("a compiled step on a mesh expects every leaf in its place, and leaves it there")
+    TEXT_WHY = _(
+        "a compiled step on a mesh expects each leaf with a fixed placement and returns it with "
+        "the same placement"
+    )
     MORE = "api/update"

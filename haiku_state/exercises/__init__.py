@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all exercises, in the order in which they are worked.
+    """Return the names of all exercises, in the order in which to work on them.
 
     Example:
       >>> from haiku_state import exercises
@@ -63,15 +63,15 @@ def solution(name: str) -> str:
 
 
 def check(name: str, source: str, file: str = "") -> "Result":
-    """Check an answer in a process of its own, on inputs that nobody knows before.
+    """Check an answer in a separate process, on inputs that are not known in advance.
 
     Args:
       name: which exercise.
       source: the answer, as Python code.
-      file: the file that it is from, for the messages.
+      file: the file that the answer is from, which the messages name.
 
     Returns:
-      The result, also if the answer does not end, crashes or cannot be parsed. ``print`` shows it.
+      The result, even if the answer does not end, crashes or cannot be parsed. ``print`` shows it.
 
     Raises:
       ExerciseError: if there is no such exercise.
@@ -90,7 +90,7 @@ def check(name: str, source: str, file: str = "") -> "Result":
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let a cell be checked: ``%load_ext haiku_state.exercises``, then ``%%exercise NAME``.
+    """Let cells be checked: run ``%load_ext haiku_state.exercises``, then ``%%exercise NAME``.
 
     Args:
       shell: the shell of IPython.

@@ -11,7 +11,7 @@ READS = _("names the files of the exercises (line {line})")
 LOOKS = _("looks at other frames or objects, by `{name}` (line {line})")
 ASKS = _("asks whether it is traced, by `{name}` (line {line})")
 RUNS = _("runs text as code, by `{name}` (line {line})")
-CHANGES = _("changes `{name}` where it is called, and not where it is traced")
+CHANGES = _("changes `{name}` when it is called but not when it is traced")
 
 CHECKER = "haiku_state.exercises"
 LOOKING = {

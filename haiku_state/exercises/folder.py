@@ -18,12 +18,17 @@ DEFAULT = "haiku_exercises"
 
 NONE_STARTED = _("no exercise was started in {path}")
 DAMAGED = _("{path} is not what this command has written")
-WHY_PROGRESS = _("it says which exercises are passed; move it away, and checks record them again")
+WHY_PROGRESS = _(
+    "it records which exercises you have passed; move it elsewhere, and the next checks will "
+    "record them again"
+)
 WHY_STARTED = _("the command looks for progress.json in this folder and in haiku_exercises")
 NOT_FOUND = _("{path} does not exist")
-WHY_NOT_FOUND = _("the file is made by start, and is checked where it was made")
+WHY_NOT_FOUND = _(
+    "the command start creates the file, which is checked in the folder where it was created"
+)
 NOT_A_FILE = _("{path} is not a file")
-WHY_NOT_A_FILE = _("an answer is one file; move away what bears its name")
+WHY_NOT_A_FILE = _("an answer is a single file; move whatever else has its name elsewhere")
 NOT_TEXT = _("{path} is not text in UTF-8")
 WHY_NOT_TEXT = _("Python reads a file as UTF-8, unless its first line names another encoding")
 
@@ -132,7 +137,7 @@ class Folder:
         return is_new
 
     def reset(self, name: str) -> Path | None:
-        """Make the file again, and keep the old one under a different name.
+        """Make the file again and keep the old file under a different name.
 
         Returns:
           The file that holds what was there; None if nothing was.
@@ -209,7 +214,7 @@ class Folder:
         return entry
 
     def _save(self) -> None:
-        """Write the record; it is the old one or the new one, and never half of one."""
+        """Write the record; the file has the old or the new record, never half of it."""
         text = json.dumps(self._data, indent=2, ensure_ascii=False) + "\n"
         file = self.path / PROGRESS
         other = file.with_name(f"{PROGRESS}.{os.getpid()}")

@@ -1,4 +1,4 @@
-"""Checks the answers of many learners, and writes a table."""
+"""Checks the answers of many learners and writes a table."""
 
 import csv
 import os
@@ -15,7 +15,7 @@ COLUMNS = ("learner", "exercise", "passed", "idea", "line", "problem", "flags")
 
 
 def grade(folder: Path, table: Path) -> int:
-    """Check each answer in each folder of a learner, and write a CSV table.
+    """Check each answer in each folder of a learner and write a CSV table.
 
     Args:
       folder: holds a folder for each learner, with answers as ``NAME.py`` or in notebooks.

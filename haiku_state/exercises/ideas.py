@@ -6,27 +6,27 @@ from haiku_state.exercises.exercise import Idea
 MUTATION = Idea(
     "mutation",
     _(
-        "jit runs this line only while it traces, so what it changes is changed once and not in "
-        "every call. What a function changes has to leave it as a result."
+        "jit runs this line only while it traces, so its change happens once and not in every "
+        "call. A function must return what it changes as a result."
     ),
     "state/stateful_computations#why-it-stopped-counting",
 )
 HIDDEN_INPUT = Idea(
     "hidden input",
     _(
-        "The value is read while jit traces, and is a constant from then on. What a result depends "
-        "on has to come in as an argument."
+        "The value is read while jit traces and is a constant from then on. Everything that a "
+        "result depends on must be passed in as an argument."
     ),
     "pure/thinking_in_jax#what-jit-sees",
 )
 OUTPUT = Idea(
     "output",
-    _("A print runs while jit traces, and never again. What a caller needs is a result."),
+    _("A print runs only while jit traces. If a caller needs a value, return it as a result."),
     "pure/thinking_in_jax#what-jit-sees",
 )
 LEAK = Idea(
     "leak",
-    _("A tracer has no value after its trace. It may leave a function only as its result."),
+    _("A tracer has no value after its trace, so it may leave a function only as its result."),
     "haiku/jax_inside_haiku#a-leaked-tracer-fails-at-its-next-use",
 )
 FROZEN_VALUE = Idea(
@@ -36,13 +36,13 @@ FROZEN_VALUE = Idea(
 )
 REFERENCE = Idea(
     "reference",
-    _("A ref is changed in place. Here, the state is to be an argument and a result."),
+    _("A ref is changed in place, but here the state should be an argument and a result."),
     "state/stateful_computations#the-other-way-a-ref",
 )
 CHANGED_ARGUMENT = Idea(
     "changed argument",
     _(
-        "The caller's own state was changed. A pure function does not touch its arguments, and "
+        "The caller's own state was changed. A pure function does not change its arguments and "
         "returns a new state."
     ),
     "state/stateful_computations#state-in-state-out",
@@ -50,39 +50,42 @@ CHANGED_ARGUMENT = Idea(
 NOT_REPEATABLE = Idea(
     "not repeatable",
     _(
-        "The same arguments gave two different results, so something beside the arguments has an "
-        "influence."
+        "The same arguments gave two different results, so the result also depends on something "
+        "else."
     ),
     "state/stateful_computations#state-in-state-out",
 )
 JIT_DIFFERS = Idea(
     "jit differs",
     _(
-        "Compiled, the function does something else: jit records the operations on arrays, and "
-        "nothing of what Python does besides."
+        "When compiled, the function does something else: jit records the operations on arrays "
+        "and nothing else that Python does."
     ),
     "pure/thinking_in_jax#what-jit-sees",
 )
 STATIC_VALUE = Idea(
     "static value",
     _(
-        "A static argument is a part of the program, so it must be hashable, as an array is not, "
-        "and each of its values needs a program of its own. What changes from call to call is not "
-        "static."
+        "A static argument is part of the program, so it must be hashable, which an array is not, "
+        "and each of its values needs its own program. A value that changes from call to call "
+        "should not be static."
     ),
     "update/jitted_update#the-learning-rate-is-not-a-static-argument",
 )
 NOT_TRACEABLE = Idea(
     "not traceable",
     _(
-        "It cannot be traced: a traced argument has a shape and a dtype, but no value that Python "
-        "could use."
+        "The function cannot be traced: a traced argument has a shape and a dtype, but no value "
+        "that Python could use."
     ),
     "pure/thinking_in_jax#an-if-on-an-argument",
 )
 VMAP_DIFFERS = Idea(
     "vmap differs",
-    _("Vectorized, it does something else: each row must depend on its own inputs alone."),
+    _(
+        "When vectorized, the function does something else: each row must depend only on its own "
+        "inputs."
+    ),
     "pure/transformations#vmap-many-at-once",
 )
 KEY_REUSED = Idea(
@@ -92,14 +95,17 @@ KEY_REUSED = Idea(
 )
 STRUCTURE = Idea(
     "structure",
-    _("The tree of the result is a different one: a state keeps its structure from step to step."),
+    _(
+        "The result has a different tree structure: a state must keep its structure from step to "
+        "step."
+    ),
     "state/pytrees#what-is-a-leaf-and-what-is-not",
 )
 DTYPE = Idea(
     "dtype",
     _(
-        "The numbers are right, and their type is another: a state that changes its dtype or its "
-        "weak type is traced again, and does not fit into a scan."
+        "The numbers are right, but their types are different: a state whose dtype or weak type "
+        "changes is traced again and does not fit into a scan."
     ),
     "update/jitted_update#python-numbers-and-weak-types",
 )
@@ -117,42 +123,45 @@ KEY_DATA = Idea(
 NOT_STATE = Idea(
     "not in the state",
     _(
-        "`init` and `apply` construct the module again in each run. What has to last from one run "
-        "to the next is in Haiku's state, which a module reads and writes by name."
+        "`init` and `apply` construct the module again in each run. Whatever must last from one "
+        "run to the next belongs in Haiku's state, which a module reads and writes by name."
     ),
     "haiku/pure_pair#a-module-that-counts",
 )
 NOT_WRITTEN = Idea(
     "dropped state",
-    _("What the module has computed is not in the state that `apply` returns: it was not written."),
+    _(
+        "What the module computed is not in the state that `apply` returns, because it was not "
+        "written."
+    ),
     "haiku/pure_pair#a-module-that-counts",
 )
 INITIAL = Idea(
     "initial value",
     _(
-        "The first run finds no state. Where the state is read for the first time, somebody has to "
-        "say what it is then: its shape, its dtype and its value."
+        "The first run finds no state, so the first read must specify the initial state: its "
+        "shape, its dtype and its value."
     ),
     "haiku/pure_pair#hktransform_with_state-makes-the-pair",
 )
 NAME = Idea(
     "name in the state",
     _(
-        "The state has values under other names than those that are asked for. The path is the "
-        "name of the module, and then the name by which it reads and writes."
+        "The names in the state differ from the expected names. A path consists of the name of "
+        "the module and the name under which the module reads and writes the value."
     ),
     "haiku/pure_pair#where-the-names-in-params-and-state-come-from",
 )
 WEIGHTS = Idea(
     "decay rate",
-    _("The decay rate is the weight of the past. The new value has the rest of the weight."),
+    _("The decay rate is the weight of the past, and the new value has the rest of the weight."),
     "haiku/batch_norm#an-average-that-starts-right",
 )
 TRAINING = Idea(
     "batch statistics",
     _(
         "In training, a batch is normalized by its own mean and variance. The running statistics "
-        "are only updated then; they are for the evaluation."
+        "are only updated then, for use in evaluation."
     ),
     "haiku/batch_norm#the-layer-whose-state-matters",
 )
@@ -160,7 +169,7 @@ EVALUATION = Idea(
     "evaluation",
     _(
         "In evaluation, the output for a row must not depend on the other rows. The statistics "
-        "come from the state alone."
+        "come only from the state."
     ),
     "haiku/batch_norm#training-and-evaluation",
 )

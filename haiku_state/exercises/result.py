@@ -32,12 +32,14 @@ class Failure:
 
     Args:
       problem: what is wrong, in one sentence, in the reader's language.
-      idea: what the answer lacks; None where no idea of the course is behind it.
-      recognized: whether the answer was seen to lack it; else most answers that fail so do.
+      idea: the idea that the answer lacks; None if the failure has to do with no idea of the
+        course.
+      recognized: whether the answer was seen to lack the idea; otherwise it is what most answers
+        that fail in this way lack.
       inputs: the hidden inputs of that call.
       expected: what should have come out.
       got: what came out.
-      line: the line of the answer that it concerns; None if that is not known.
+      line: the line of the answer where the problem is; None if it is not known.
       code: that line itself.
     """
 
@@ -53,15 +55,15 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """What came out of checking an answer. ``print`` shows it, in the reader's language.
+    """The result of checking an answer. ``print`` shows it in the reader's language.
 
     Args:
       exercise: which exercise.
-      checks: of each check whether it passed, in order; what comes after a failure is not known.
+      checks: for each check in order, whether it passed; the checks after a failure are not run.
       failure: why it fails; None if the answer passes.
       printed: what the answer printed.
-      notes: what else it did, such as a file that it tried to write.
-      place: the file of the answer, as the learner calls it.
+      notes: what else the answer did, such as trying to write a file.
+      place: the file of the answer, as the learner named it.
       changed: the variables of the answer that its calls have changed.
 
     References:
@@ -87,7 +89,7 @@ class Result:
     __repr__ = __str__
 
     def text(self) -> str:
-        """Return it as text for a terminal, in lines of 80 columns, code and values aside."""
+        """Return it as text for a terminal, in lines of 80 columns except for code and values."""
         lines = [
             _line(PASSED if self.passed else FAILED, title=translated(self.exercise.title)),
             "",

@@ -20,7 +20,7 @@ FAILS = _("it does not pass")
 PASSES = _("it passes")
 OTHER_IDEA = _("it is told the idea `{idea}`")
 NO_IDEA = _("it is told no idea")
-DIFFERS = _("the solution gives something else: {expected}, and not {got}")
+DIFFERS = _("the solution gives a different result: {expected}, not {got}")
 
 
 class Tried(NamedTuple):

@@ -22,9 +22,9 @@ from haiku_state.inside.flow_hooks import Access, Run, Trace, is_key, places, tr
 
 
 def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwargs: Any) -> Flow:
-    """Record where a function's params and state come from, and where they go.
+    """Record where a function's params and state come from and where they go.
 
-    The function is traced and not executed: arrays stand for their shapes and dtypes.
+    The function is traced but not executed, so arrays stand only for their shapes and dtypes.
 
     Args:
       function: a function that uses modules, as ``hk.transform_with_state`` takes it; a module
@@ -34,16 +34,16 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
       args: its inputs; for a function that calls ``apply``, all its arguments. Arrays and numbers
         are traced, and ``jax.ShapeDtypeStruct`` will do for an array. Everything else, such as a
         Python bool, is passed on.
-      rng: the random key for ``init`` and ``apply``; None passes one as well. A function that calls
-        ``apply`` takes its key among ``args``.
-      kwargs: more inputs, by name.
+      rng: the random key for ``init`` and ``apply``; if None, a key is passed all the same. A
+        function that calls ``apply`` takes its key among ``args``.
+      kwargs: further inputs, by name.
 
     Returns:
-      A :class:`.Flow`. The name of a module is its path in params and state. A getter of the
-      user's that does not call the next one hides the reading.
+      A :class:`.Flow`. The name of a module is its path in params and state. If a custom getter
+      does not call the next getter, the read is not seen.
 
     Raises:
-      ArgumentError: ``function`` cannot be called, or calls no module of Haiku.
+      ArgumentError: ``function`` cannot be called or calls no Haiku module.
 
     Example:
       >>> import jax.numpy as jnp
@@ -121,7 +121,7 @@ def _flow_of_pair(
         raise _function_error(
             name,
             _("made from a function that uses Haiku's modules"),
-            _("Haiku's hooks noted nothing, although init returned params or state"),
+            _("Haiku's hooks recorded nothing, although init returned params or state"),
         )
     params, state = first.output
     named = {"params": params, "state": state, "rng": _key(rng), "inputs": args, "named": kwargs}
@@ -148,7 +148,7 @@ def _flow_of_step(name: str, function: Any, args: Any, kwargs: Any) -> Flow:
         raise _function_error(
             name,
             _("a function that calls Haiku's modules, or their apply"),
-            _("while it was traced, no module of Haiku ran"),
+            _("while it was traced, no Haiku module ran"),
         )
     return _Resolver(name, name, seen).flow()
 

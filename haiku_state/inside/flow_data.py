@@ -50,7 +50,7 @@ class FlowEvent:
 
 @dataclasses.dataclass(frozen=True)
 class FlowLeaf:
-    """One leaf of params or state, and what becomes of it."""
+    """One leaf of params or state, and what happens to it."""
 
     kind: str
     """``"params"`` or ``"state"``."""
@@ -63,15 +63,15 @@ class FlowLeaf:
     shape: tuple[int, ...]
     dtype: str
     made: str = ""
-    """``"apply"`` if ``apply`` makes it, which then returns more state than it was given."""
+    """``"apply"`` if ``apply`` makes it, which then returns more state than it received."""
     read: bool = False
     """Whether ``apply`` reads it."""
     written: bool = False
     """Whether ``apply`` writes it."""
     frozen: bool = False
-    """Whether its value is a constant of the program, and not an argument."""
+    """Whether its value is a constant of the program instead of an argument."""
     end: str = ""
-    """What becomes of a leaf of state. It is ``"returned"`` with a new value, ``"unchanged"``,
+    """What happens to a leaf of state. It is ``"returned"`` with a new value, ``"unchanged"``,
     ``"dropped"`` (written, but in no result), ``"leaked"`` or ``"unknown"``; empty for params."""
     result: str = ""
     """Where the new value is in the result, such as ``[1]['counter']['count']``."""
@@ -122,9 +122,9 @@ class FlowModule:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Flow:
-    """What :func:`.record_flow` returns: the way of each leaf, as data, as text and as a picture.
+    """The result of :func:`.record_flow`: the way of each leaf, as data, as text and as a picture.
 
-    ``str(flow)`` is a text for the terminal. A notebook shows the picture.
+    ``str(flow)`` is a text for the terminal, and a notebook shows the picture.
     """
 
     function: str
@@ -136,16 +136,16 @@ class Flow:
     modules: tuple[FlowModule, ...]
     """The modules that run in ``apply``, in the order in which they first finish."""
     leaves: tuple[FlowLeaf, ...]
-    """All leaves that the function is given, makes or reads."""
+    """All leaves that the function receives, makes or reads."""
     wires: tuple[tuple[str, str], ...]
-    """Pairs of paths, of a module and of one that its output goes into. ``"<inputs>"`` and
-    ``"<result>"`` are the inputs and the result of the function."""
+    """Pairs of a module's path and the path of a module that its output goes into.
+    ``"<inputs>"`` and ``"<result>"`` are the inputs and the result of the function."""
     draws: bool = False
     """Whether anything depends on the random key in ``apply``."""
     draws_outside: bool = False
-    """Whether something outside of all modules depends on it, such as ``hk.dropout``."""
+    """Whether something outside all modules depends on the random key, such as ``hk.dropout``."""
     error: str = ""
-    """What ended the trace before its end; only after a leak."""
+    """What ended the trace early; this happens only after a leak."""
 
     def __repr__(self) -> str:
         return f"<Flow of {self.function}: {len(self.leaves)} leaves, {len(self.events)} events>"
@@ -187,12 +187,12 @@ class Flow:
         return "\n".join([*lines, *(["", self.error] if self.error else [])])
 
     def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
-        """Return the picture, with classes and no colors, for a page that has a style for it.
+        """Return the picture with classes but without colors, for a page that has a style for it.
 
         Args:
           lang: the code of a language; None is the reader's language.
-          depth: how many levels of modules to show; what is deeper is folded into the module
-            around it. None shows as many as are readable.
+          depth: how many levels of modules to show; deeper modules are folded into the module
+            around them. None shows as many levels as are readable.
 
         Returns:
           An ``<svg>`` element.
@@ -202,12 +202,12 @@ class Flow:
         return draw(self, lang, depth)
 
     def save(self, file: str | os.PathLike[str], lang: str | None = None, **options: Any) -> None:
-        """Write the picture to a file that has a style of its own, light and dark.
+        """Write the picture to a file that has its own style, light and dark.
 
         Args:
           file: where to write it; its name should end in ``.svg``.
           lang: as in :meth:`svg`.
-          options: those of :meth:`svg`.
+          options: the options of :meth:`svg`.
         """
         from haiku_state.inside.flow_picture import draw, standalone
 

@@ -86,7 +86,7 @@ class Recorder:
         return self._note(action, "state", following(value), at)
 
     def _note(self, action: str, kind: str, value: Any, at: Any) -> Any:
-        """Note each array of a value, and return the value with marks on it."""
+        """Note each array of a value and return the value with marks on it."""
         module = (at.lifted_prefix_name or "") + at.module_name
         running, method = self._methods[-1] if self._methods else (None, "")
         phase = self.phase or ("init" if hk.running_init() else "apply")

@@ -306,7 +306,7 @@ class _Picture:
     # the modules
 
     def _draw_box(self, box: _Box) -> int:
-        """Draw a box, and return where it ends."""
+        """Draw a box and return where it ends."""
         room = int((self.right - self.left - 16) / CHARACTER)
         self._text(self.left + 8, box.top + 18, _tail(box.title, room), "code small strong start")
         if box.draws:
@@ -327,7 +327,7 @@ class _Picture:
         return y
 
     def _draw_row(self, row: _Row, top: int, room: int) -> int:
-        """Draw a row, and return where it ends."""
+        """Draw a row and return where it ends."""
         leaf, y = row.leaves[0], top + LINE // 2 - 3
         is_code = row.name.endswith(row.leaves[-1].name)
         name = _shortened(row.name, room)

@@ -20,8 +20,8 @@ SMALL = 16
 class LeafSummary(NamedTuple):
     """What a :class:`.History` keeps of one leaf at one record.
 
-    The statistics are taken in float64 over the elements that are finite, of a complex array over
-    their absolute values. A random key has none.
+    The statistics are computed in float64 over the finite elements; for a complex array, over their
+    absolute values. A random key has no statistics.
 
     Example:
       >>> from haiku_state.inside import History
@@ -69,15 +69,15 @@ class LeafSummary(NamedTuple):
 
 
 class History:
-    """Record a train state after each step, and show how every leaf of it changes.
+    """Record a train state after each step and show how every leaf changes.
 
     A notebook shows a history as a table of leaves: the last value, the last change, and a curve
     over all records. :meth:`save` writes the same table into a file that needs no network and no
     scripts.
 
-    Only small summaries are kept of each record, and a copy of the last train state in the host's
-    memory. A later update may therefore consume the arrays. Of a long training, record every tenth
-    or hundredth step.
+    Each record keeps only small summaries, and a copy of the last train state is kept in the host's
+    memory, so a later update may consume the arrays. In a long training, record every tenth or
+    hundredth step.
 
     Example:
       >>> import jax, jax.numpy as jnp, optax
@@ -113,17 +113,19 @@ class History:
         self._keys: dict[str, tuple[Any, ...]] = {}
 
     def record(self, train_state: Any, *, metrics: Any = None) -> None:
-        """Add the present values of a train state, and of the metrics of its step.
+        """Add the current values of a train state and of the metrics of its step.
 
         Args:
           train_state: a train state, or any other PyTree of arrays and numbers, on one device,
-            replicated, or sharded over the devices of this process. Its structure must be that of
-            the first record. Shapes and dtypes may change: that is a change of the leaf.
-          metrics: a PyTree of metrics; None if this record has none, such as the initial one.
+            replicated, or sharded over the devices of this process. Its structure must be the same
+            as in the first record. Shapes and dtypes may change, which counts as a change of the
+            leaf.
+          metrics: a PyTree of metrics; None if this record has no metrics, such as the initial
+            record.
 
         Raises:
-          ArgumentError: the structure has changed; a leaf is a tracer, not a number, or has
-            parts on the devices of another process. Nothing is recorded then.
+          ArgumentError: the structure has changed, or a leaf is a tracer, is not a number, or has
+            parts on the devices of another process. In that case nothing is recorded.
           LeakedTracerError: a leaf is a tracer of a transformation that has ended.
           DonatedBufferError: an update has consumed a leaf.
 
@@ -162,7 +164,7 @@ class History:
         """Write the table into one HTML file, which a browser can open without a network.
 
         Args:
-          path: the file to write; one that exists is replaced.
+          path: the file to write; an existing file is replaced.
 
         Raises:
           OSError: the file cannot be written.
@@ -178,7 +180,7 @@ class History:
           <!doctype html>
 
         References:
-          The page needs nothing but a browser: it holds its style and its curves, and no script.
+          The page needs only a browser: it holds its style and its curves and has no script.
         """
         Path(path).write_text(page(self._records, self._keys), encoding="utf-8")
 
@@ -199,7 +201,7 @@ class History:
         return next(records, None)
 
     def _check(self, trees: dict[str, Any], leaves: Leaves) -> None:
-        """Refuse what has no values, and a tree that is not the tree of the first record."""
+        """Reject what has no values, and a tree that is not the tree of the first record."""
         if leaked := leaked_error(leaves):
             raise leaked
         if consumed := consumed_error(**trees):
@@ -214,8 +216,8 @@ class History:
                     right="train_state, metrics = update(train_state, batch); "
                     "history.record(train_state)",
                     why=_(
-                        "record would run once, while the function is traced, and there are no "
-                        "numbers yet"
+                        "record would run only once, while the function is traced and there are "
+                        "no numbers yet"
                     ),
                     more="api/explain",
                 )
@@ -234,7 +236,9 @@ class History:
                     wrong=f"history.record({'other' if name == 'train_state' else 'train_state'}"
                     f"{', metrics=other' if name == 'metrics' else ''})",
                     right="other_history = History(); other_history.record(other)",
-                    why=_("the table shows one tree, and compares each leaf with the one before"),
+                    why=_(
+                        "the table shows one tree and compares each leaf with the previous record"
+                    ),
                     more="api/explain",
                 )
 
@@ -252,7 +256,7 @@ def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
             raise ArgumentError(
                 argument=path,
                 value=_("an array with parts on other processes"),
-                expected=_("an array of this process, or one with a copy on each process"),
+                expected=_("an array of this process, or an array with a copy on each process"),
                 wrong="history.record(train_state)",
                 right="history.record(multihost_utils.process_allgather(train_state, tiled=True))",
                 why=_("a process can only read what is on its own devices"),

@@ -35,11 +35,11 @@ LABELS = {
     "min": _("min"),
     "max": _("max"),
     "range": _("from {low} to {high}"),
-    "ticks": _("changed at {changes} of {count} records"),
+    "ticks": _("changed in {changes} of {count} records"),
     "legend": _(
         "The curve is the mean of a leaf over all records, and its band reaches from min to max. "
-        "The line below it marks the records at which the leaf changed, the line above it those "
-        "with NaN or infinity. Changes are measured by their Euclidean norm."
+        "The line below it marks the records in which the leaf changed, and the line above it "
+        "marks the records with NaN or infinity. Changes are measured by their Euclidean norm."
     ),
 }
 KINDS = ("params", "state", "opt_state", "rng")

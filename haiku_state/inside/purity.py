@@ -46,16 +46,16 @@ def explain(
     methods: Sequence[str | tuple[Any, ...]] | None = None,
     **kwargs: Any,
 ) -> Report:
-    """Report what a function does besides computing its result from its arguments.
+    """Report everything that a function does besides computing its result from its arguments.
 
-    The function is traced, as ``jax.make_jaxpr`` does, and never run on the values of its
-    arguments. What it can reach from outside is compared at the end of the call, and restored,
-    also after an exception; what has changed is then looked for line by line.
+    The function is traced, as ``jax.make_jaxpr`` does, and it never runs on the values of its
+    arguments. Everything that it can reach outside is compared and restored at the end of the call,
+    even after an exception; if something has changed, the change is then looked for line by line.
 
     Args:
       function: a function, a method, a partial, a callable object, a jitted function, or the
         ``apply`` of a Haiku pair; also a class.
-      *args: what to call it with: arrays of any shape, ``jax.ShapeDtypeStruct``, PyTrees, and
+      *args: the arguments of the call: arrays of any shape, ``jax.ShapeDtypeStruct``, PyTrees, and
         anything else, which is static. Numbers are traced, as ``jax.jit`` traces them, unless the
         function needs their values.
       methods: for a class, which is constructed with the arguments: the methods to call one after
@@ -63,7 +63,7 @@ def explain(
       **kwargs: like ``args``.
 
     Returns:
-      The findings in order of their lines, the notes, and what could not be seen. An exception
+      The findings in the order of their lines, the notes, and what could not be seen. An exception
       that the function raises is in the report too.
 
     Example:
@@ -132,7 +132,8 @@ def assert_pure(
       **kwargs: as for :func:`.explain`.
 
     Raises:
-      AssertionError: with the report; also if the function cannot be traced at all.
+      AssertionError: if there is any finding, with the report; also if the function cannot be
+        traced at all.
 
     Example:
       >>> import jax.numpy as jnp
@@ -156,7 +157,8 @@ def explain_retrace(
 
     Returns:
       A finding of kind ``"retrace"`` for each leaf that differs in shape, dtype, weak type or, if
-      it is static, in value; none if the second call uses the program of the first.
+      it is static, in value. There is no finding if the second call uses the program of the first
+      call.
 
     Example:
       >>> import jax

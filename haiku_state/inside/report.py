@@ -73,7 +73,7 @@ EFFECTS = {
         "The question is asked during tracing, and the answer becomes a constant of the compiled "
         "program: later calls do not ask."
     ),
-    "output": _("jit runs this line only while it traces: later calls put nothing out."),
+    "output": _("jit runs this line only while it traces: later calls output nothing."),
     "output/print": _(
         "It prints only while jit traces: later calls print nothing. A traced value is shown as a "
         "tracer, without its numbers."
@@ -86,7 +86,7 @@ EFFECTS = {
     ),
     "frozen value/big array": _(
         "All of `{name}` ({size}) is a constant of the compiled program: compiling takes longer, "
-        "the memory is needed once more, and a later change of `{name}` has no effect."
+        "its memory is needed a second time, and a later change of `{name}` has no effect."
     ),
     "leak": _(
         "A tracer is stored in `{name}` and outlives its trace. It has no value, and its next use "
@@ -120,30 +120,30 @@ EFFECTS = {
         "compiled."
     ),
     "reference": _(
-        "`{name}` is a reference of JAX. Every call uses it, so this is not a defect, but an "
-        "effect: what a call does depends on the calls before it."
+        "`{name}` is a JAX ref. Every call uses it, so this is not a defect but an effect: what a "
+        "call does depends on the calls before it."
     ),
     "reference/read": _(
-        "`{name}` is a reference of JAX. Every call reads what it holds by then, so this is not a "
-        "defect, but an effect. It rules out that calls are reordered, or that a result is used "
-        "again in place of a call."
+        "`{name}` is a JAX ref. Every call reads what it holds at that time, so this is not a "
+        "defect but an effect. Therefore calls cannot be reordered, and a result cannot be reused "
+        "in place of a call."
     ),
     "reference/write": _(
-        "`{name}` is a reference of JAX. Every call writes to it, so this is not a defect, but an "
-        "effect. It rules out that calls are reordered or left out. Around this function, "
-        "`jax.vmap` and `jax.grad` raise an error if what is written depends on their argument and "
-        "the reference is not an argument too."
+        "`{name}` is a JAX ref. Every call writes to it, so this is not a defect but an effect. "
+        "Therefore calls cannot be reordered or left out. Around this function, `jax.vmap` and "
+        "`jax.grad` raise an error if what is written depends on their argument and the ref is "
+        "not an argument too."
     ),
 }
 
 IMPURE = _("`{function}` is impure: {count} findings")
 IMPURE_ONCE = _("`{function}` is impure: 1 finding")
-EFFECTS_ONLY = _("`{function}` has effects on references, and no defect: {count}")
+EFFECTS_ONLY = _("`{function}` has no defects, only effects on refs: {count}")
 PURE = _("No impurity was found in `{function}`.")
-ENDED = _("`{function}` ended with an error. Before it, no impurity was found.")
+ENDED = _("`{function}` ended with an error. No impurity was found before it.")
 RETRACED = _("The second call of `{function}` is traced again: {count} differences")
 RETRACED_ONCE = _("The second call of `{function}` is traced again: 1 difference")
-NOT_RETRACED = _("The second call of `{function}` uses the program of the first.")
+NOT_RETRACED = _("The second call of `{function}` uses the program of the first call.")
 NOT_CALLED = _("`{function}` cannot be called like this.")
 NOTES = _("Notes: this call changes none of these values, but a later change is not seen.")
 OTHER_NOTES = _("Notes")
@@ -186,14 +186,14 @@ class Finding:
 
     Args:
       kind: mutation, hidden input, output, frozen value, leak, retrace or reference.
-      name: what it concerns, as the source calls it, such as ``counter.n``.
+      name: the object concerned, as the source names it, such as ``counter.n``.
       file: the file of the statement that does it, or the name of a notebook's cell.
       line: the line of that statement.
-      form: a closer description, such as attribute, dict key, random, print or dtype.
+      form: a more precise description, such as attribute, dict key, random, print or dtype.
       before: the value before, as a short text; empty if it is not known.
       after: the value after.
       size: the bytes of an array that becomes part of the program.
-      rewrite: how the line is written instead.
+      rewrite: how to write the line instead.
 
     References:
       :func:`.explain`.
@@ -219,7 +219,7 @@ class Report:
     Args:
       function: the name of the function.
       findings: what makes it impure, in the order of the source lines.
-      notes: what does not make it impure, but is good to know.
+      notes: things that do not make it impure but are worth knowing.
       unseen: what could not be watched, such as the inside of a C extension.
       error: what the function raised while it was traced.
       is_retrace: whether two calls are compared, as :func:`.explain_retrace` does.
@@ -253,7 +253,7 @@ class Report:
 
     @property
     def pure(self) -> bool:
-        """Whether nothing impure was found; no proof, because not everything can be seen."""
+        """Whether nothing impure was found, though this does not prove purity."""
         return all(finding.kind == "retrace" for finding in self.findings)
 
     def __str__(self) -> str:
@@ -265,7 +265,7 @@ class Report:
         """Return the report as text for a terminal, in lines of 88 columns at most.
 
         Args:
-          color: whether to add the codes for colors, which needs rich; None does where the
+          color: whether to add the codes for colors, which needs rich; None adds them if the
             standard output is a terminal and rich is installed.
 
         Returns:

@@ -36,14 +36,14 @@ ADVICE = {
     "item": _("Return `{new}` beside the output; the caller stores it after the call."),
     "copy": _("Take `{new}` as an argument, change a copy of it, and return the copy."),
     "default": _(
-        "Change a copy: the default stays as it is, and each call starts from the same one. What "
-        "the next call needs is returned, and passed to it."
+        "Change a copy: the default stays as it is, and each call starts from the same default. "
+        "Return what the next call needs and pass it to that call."
     ),
     "array": _(
-        "Take `{new}` as an argument, and return the updated array beside the output: a JAX array "
+        "Take `{new}` as an argument and return the updated array beside the output: a JAX array "
         "cannot be changed in place."
     ),
-    "outside": _("Do this outside of the function."),
+    "outside": _("Do this outside the function."),
     "key": _(
         "Take a random key as the argument `key`; the caller passes a different key to each call."
     ),
@@ -51,42 +51,42 @@ ADVICE = {
         "Take a random key as the argument `key`. The condition is then traced: choose with "
         "`jnp.where` or `jax.lax.cond` instead of `if`."
     ),
-    "pass": _("Read it before the call, and pass it as the argument `{new}`."),
+    "pass": _("Read it before the call and pass it as the argument `{new}`."),
     "pass many": _(
-        "Read all values before the call, one for each round of the loop, and pass them as an "
+        "Read all values before the call, one for each iteration of the loop, and pass them as an "
         "array."
     ),
     "pass text": _(
-        "Read it before the call, and pass it as the argument `{new}`. Text cannot be traced: pass "
+        "Read it before the call and pass it as the argument `{new}`. Text cannot be traced: pass "
         "the numbers made from it, or make it a static argument."
     ),
     "pass time": _(
-        "Read the clock before the call, and pass the argument `{new}`. Seconds since 1970 are too "
+        "Read the clock before the call and pass the argument `{new}`. Seconds since 1970 are too "
         "large for float32: pass the seconds since the program started."
     ),
     "pass drawn": _(
-        "Draw it before the call, and pass it as the argument `{new}`, or draw it with "
+        "Draw it before the call and pass it as the argument `{new}`, or draw it with "
         "`jax.random` from a key that is an argument."
     ),
-    "print": _("`jax.debug.print` prints in every call, and shows values instead of tracers."),
+    "print": _("`jax.debug.print` prints in every call and shows values instead of tracers."),
     "log": _("`jax.debug.callback` calls the function in every call, with values."),
-    "write": _("Return what is to be written beside the output, and write it after the call."),
+    "write": _("Return what is to be written beside the output and write it after the call."),
     "frozen": _("Take `{new}` as an argument: each call then uses the value that it is given."),
     "hk": _(
-        "Inside of a transformed function use Haiku's version of the transformation, which carries "
+        "Inside a transformed function, use Haiku's version of the transformation, which carries "
         "the state through."
     ),
     "shape": _(
-        "Keep one shape: pad the smaller input, and pass a mask so that the padding does not count."
+        "Keep one shape: pad the smaller input and pass a mask so that the padding does not count."
     ),
     "dtype": _("Convert the input to one dtype before the call."),
-    "weak type": _("Make an array of it before the call: an array has a dtype of its own."),
+    "weak type": _("Convert it to an array before the call: an array has its own dtype."),
     "static value": _(
-        "Pass it as an array if the function only computes with it. If it decides on shapes or "
-        "branches it must be static: then use few different values."
+        "Pass it as an array if the function only computes with it. If shapes or branches depend "
+        "on it, it must be static; then use only a few different values."
     ),
     "new function": _(
-        "Define the function once, outside of the loop, and pass the same object to each call."
+        "Define the function once, outside the loop, and pass the same object to each call."
     ),
     "structure": _(
         "Pass containers of the same type, with the same keys and lengths, to each call."

@@ -107,7 +107,7 @@ class TraceStep(NamedTuple):
     """The line that is about to run, an index of its source's lines."""
 
     values: tuple[TraceValue, ...] = ()
-    """What the names in the function's source stand for, as far as they are data."""
+    """The values of the names in the function's source, if they are data."""
 
     program: int | None = None
     """The program of the call, an index of ``programs``."""
@@ -122,14 +122,14 @@ class TraceStep(NamedTuple):
     """Whether Python runs in this call."""
 
     reasons: tuple[str, ...] = ()
-    """What is not as it was, if the call is traced again."""
+    """What is different from before, if the call is traced again."""
 
     printed: str = ""
-    """What was printed since the step before."""
+    """What was printed since the previous step."""
 
 
 class Trace(NamedTuple):
-    """What :func:`.record_trace` returns: in a notebook a stepper, as text a list of steps.
+    """The result of :func:`.record_trace`: a stepper in a notebook, and a list of steps as text.
 
     Example:
       >>> import haiku_state as hs
@@ -137,7 +137,7 @@ class Trace(NamedTuple):
       ...     return 2 * x
       >>> trace = hs.record_trace(double, (1.0,), (2.0,))
       >>> print(str(trace).splitlines()[-1])
-        The compiled program runs, and returns 4.0.
+        The compiled program runs and returns 4.0.
 
     References:
       :func:`.record_trace`.
@@ -169,22 +169,23 @@ class Trace(NamedTuple):
 def record_trace(
     function: Callable[..., Any], /, *calls: tuple[Any, ...] | Callable[[Any], tuple[Any, ...]]
 ) -> Trace:
-    """Call a jitted function several times, and record what happens at each step.
+    """Call a jitted function several times and record what happens at each step.
 
     In the first call Python runs the function on tracers, and jit writes an equation for each
-    operation. A later call runs the compiled program alone, unless a shape, a dtype or a static
-    value is new. Lines of the function and of the user's functions that it calls are recorded,
-    those of libraries are not. It runs for real: what the function changes outside stays changed.
+    operation. A later call runs only the compiled program, unless a shape, a dtype or a static
+    value is new. Lines of the function and of the user's functions that it calls are recorded, but
+    lines of libraries are not. The function really runs: what it changes outside stays changed.
 
     Args:
       function: a function, a method, a callable object, or the ``apply`` of a Haiku pair. It is
-        jitted here; arguments that hold anything but arrays and numbers are static. If it is jitted
-        already, it is called as it is, so Python does not run for what it has been called with.
-      *calls: the arguments of each call, as a tuple; or a function that makes them from what the
-        call before has returned, to thread a state.
+        jitted here; arguments that hold anything but arrays and numbers are static. If it is
+        already jitted, it is called as it is, so Python does not run for arguments with which it
+        has been called before.
+      *calls: the arguments of each call, as a tuple, or a function that makes them from the result
+        of the previous call, in order to thread a state.
 
     Returns:
-      The steps of all calls. An error ends its call, and is the last of its steps.
+      The steps of all calls. An error ends its call and is the last of its steps.
 
     Raises:
       ArgumentError: the arguments of a call are not a tuple.
@@ -328,7 +329,7 @@ class _Recorder:
         return self._on_line
 
     def _source_of(self, code: types.CodeType) -> int:
-        """The function that a code belongs to, or the one around it."""
+        """The function that a code belongs to, or the function around it."""
         for index, source in enumerate(self.sources):
             is_inside = 0 <= code.co_firstlineno - source.first < len(source.lines)
             if source.file == code.co_filename and is_inside:

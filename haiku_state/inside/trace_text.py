@@ -23,7 +23,7 @@ SENTENCES = {
     ),
     "line": _("Python is about to run this line."),
     "return": _("The function returns {text}."),
-    "run": _("The compiled program runs, and returns {text}."),
+    "run": _("The compiled program runs and returns {text}."),
     "error": _("The call ends with an error. {text}"),
 }
 LABELS = {

@@ -26,10 +26,10 @@ class BatchNorm(hk.Module):
     ``cross_replica_axis`` both means are taken over the devices too. Arguments, parameter names,
     state names and shapes match those of ``hk.BatchNorm``, so its checkpoints load here.
 
-    What remains is the rounding of :math:`\mu` itself, in float32 by up to
-    :math:`4 \cdot 10^{-7} |\mu|`. The output is then off by
-    :math:`4 \cdot 10^{-7} |\mu| / \sqrt{\sigma^2 + \epsilon}`: by 4e-4 at a mean of 1000 and a
-    spread of 1, but a constant channel of 1e5 may come out anywhere in (-1, 1) instead of as 0.
+    The remaining error is the rounding of :math:`\mu` itself, in float32 by up to :math:`4 \cdot
+    10^{-7} |\mu|`. The output is then off by :math:`4 \cdot 10^{-7} |\mu| / \sqrt{\sigma^2 +
+    \epsilon}`: by 4e-4 at a mean of 1000 and a standard deviation of 1, but for a constant channel
+    of 1e5, the output may be anywhere in (-1, 1) instead of 0.
 
     Args:
       create_scale: whether there is a trainable :math:`\gamma`, the parameter ``scale``.
@@ -38,8 +38,8 @@ class BatchNorm(hk.Module):
       eps: :math:`\epsilon`, added to the variance; 0 or more.
       scale_init: initializer of ``scale``; ones by default.
       offset_init: initializer of ``offset``; zeros by default.
-      axis: the axes to reduce over, negative ones counted from the end; all but the channels by
-        default.
+      axis: the axes to reduce over, where negative axes count from the end; by default, all axes
+        except the channels.
       cross_replica_axis: name of the device axis to average over, bound by ``jax.pmap``,
         ``jax.vmap`` or ``jax.shard_map``.
       cross_replica_axis_index_groups: groups of device indices that average among themselves.
@@ -119,9 +119,9 @@ class BatchNorm(hk.Module):
 
         Args:
           inputs: an array of a floating dtype, with at least one axis to reduce over, unless
-            ``cross_replica_axis`` is.
+            ``cross_replica_axis`` is set.
           is_training: a Python bool. True: normalize by the batch and advance the running
-            statistics. False: normalize by the running statistics and leave them.
+            statistics. False: normalize by the running statistics without changing them.
           test_local_stats: normalize by the batch even when ``is_training`` is False.
           scale: :math:`\gamma`, if ``create_scale`` is False; broadcasts against ``inputs``.
           offset: :math:`\beta`, if ``create_offset`` is False; broadcasts against ``inputs``.
@@ -131,15 +131,16 @@ class BatchNorm(hk.Module):
           and kept in at least float32.
 
         Raises:
-          ArgumentError: ``inputs`` is not such an array or lacks an axis of ``axis``, a flag is
-            not a bool, ``scale`` or ``offset`` is given although the module creates it, or the
-            state is that of another number of channels.
-          UnboundAxisError: ``cross_replica_axis`` is not bound; only ``init`` works without it.
+          ArgumentError: ``inputs`` is not such an array or lacks an axis of ``axis``, a flag is not
+            a bool, ``scale`` or ``offset`` is given although the module creates it, or the state
+            has a different number of channels.
+          UnboundAxisError: ``cross_replica_axis`` is not bound; only ``init`` works without the
+            axis.
           TracedFlagError: ``is_training`` or ``test_local_stats`` is traced.
           UninitializedStateError: ``init`` ran with ``is_training=False``, or ``apply`` was
             given a state without the running statistics.
-          DeviceStackedError: the running statistics of all devices came with the batch of a single
-            device.
+          DeviceStackedError: the running statistics of all devices were passed with the batch of a
+            single device.
         """
         is_training = _flag("is_training", is_training)
         use_batch = is_training or _flag("test_local_stats", test_local_stats)

@@ -9,12 +9,12 @@ from haiku_state.modules.batch_norm import BatchNorm
 
 
 class Classifier(hk.Module):
-    r"""Map rows to class scores: linear layers, each hidden one normalized, then a ReLU.
+    r"""Map rows to class scores: linear layers, each hidden layer normalized, then a ReLU.
 
     .. math:: h_{k+1} = \operatorname{relu}(\operatorname{BatchNorm}(W_k h_k)), \qquad
        \text{logits} = W_K h_K + b_K
 
-    A hidden layer has no bias: the normalization would subtract it again.
+    A hidden layer has no bias, because the normalization would subtract it again.
 
     Args:
       hidden_sizes: the width of each hidden layer.

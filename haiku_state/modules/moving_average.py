@@ -46,8 +46,8 @@ class MovingAverage(hk.Module):
           float32.
 
         Raises:
-          ArgumentError: the dtype is not floating, or earlier values had another shape.
-          DeviceStackedError: the state is that of all devices.
+          ArgumentError: the dtype is not floating, or earlier values had a different shape.
+          DeviceStackedError: the state belongs to all devices instead of one.
         """
         value = jnp.asarray(value)
         total = hk.get_state("sum", value.shape, _state_dtype(value), init=jnp.zeros)
@@ -69,21 +69,23 @@ class ExponentialMovingAverage(hk.Module):
     ``average`` is :math:`\bar{x}_t`, ``counter`` is :math:`t`. The denominator is computed as
     ``-expm1(t * log(d))``, which stays accurate where :math:`d^{\,t}` is close to one.
 
-    State and computation are float32 at least: bfloat16 would round most of :math:`(1 - d)\,x_t`
-    away. In half precision Haiku's state is half too. Both load here and in Haiku, and a state
-    keeps the dtype that it came with; convert one to float32 for its precision.
+    State and computation are at least float32, because bfloat16 would round most of :math:`(1 -
+    d)\,x_t` away. In half precision, Haiku's state has half precision too. Both states load here
+    and in Haiku, and a state keeps the dtype with which it was saved; convert it to float32 to gain
+    precision.
 
     Args:
       decay_rate: the weight :math:`d` of the past, in [0, 1).
-      zero_debias: whether to divide by :math:`1 - d^{\,t}`; without it the average is
+      zero_debias: whether to divide by :math:`1 - d^{\,t}`; without the division, the average is
         :math:`h_t`.
-      warmup_length: for this many calls the average is the last value, and only then does the past
-        begin to count; ``counter`` starts at minus this number. Needs ``zero_debias=False``.
+      warmup_length: the number of calls for which the average is simply the last value; only
+        afterwards do past values count. ``counter`` starts at minus this number. Needs
+        ``zero_debias=False``.
       name: the module's name.
 
     Raises:
-      ArgumentError: ``decay_rate`` is outside [0, 1), ``warmup_length`` is negative, or there are
-        both a warm-up and the correction.
+      ArgumentError: ``decay_rate`` is outside [0, 1), ``warmup_length`` is negative, or both a
+        warm-up and the correction were requested.
 
     Example:
       >>> import haiku as hk, jax.numpy as jnp
@@ -139,8 +141,8 @@ class ExponentialMovingAverage(hk.Module):
           The average so far, with the shape and dtype of ``value``.
 
         Raises:
-          ArgumentError: the dtype is not floating, or earlier values had another shape.
-          DeviceStackedError: the state is that of all devices.
+          ArgumentError: the dtype is not floating, or earlier values had a different shape.
+          DeviceStackedError: the state belongs to all devices instead of one.
         """
         value = jnp.asarray(value)
         first_count = hk.initializers.Constant(-self.warmup_length)

@@ -12,8 +12,8 @@ class LinearRegression(hk.Module):
 
     .. math:: \hat{y}_i = \sum_j w_j\,x_{ij} + b
 
-    Without normalization the module has params only and an empty state. With it, the running
-    mean and variance of the inputs are state: the smallest model that has both.
+    Without normalization, the module has only params and an empty state. With normalization, the
+    running mean and variance of the inputs are state, so it is the smallest model that has both.
 
     Args:
       normalize_inputs: whether a :class:`BatchNorm` (no scale, no offset) comes first.

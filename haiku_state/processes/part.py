@@ -24,9 +24,9 @@ def process_part() -> tuple[int, int]:
 
 
 def is_main_process() -> bool:
-    """Return whether this is the process that does the writing for all.
+    """Return whether this is the process that writes for all processes.
 
-    Metrics are the same on every process, and so are the params: one prints and saves them.
+    Metrics and params are the same on every process, so one process prints and saves them.
 
     Returns:
       True in process 0.

@@ -46,30 +46,34 @@ def start_processes(
     timeout: float = 60,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Connect this process with the others, so that their devices become one set.
+    """Connect this process with the other processes, so that their devices become one set.
 
-    Call it in each process, before JAX's first computation. When it returns, all processes have
-    joined, and ``jax.devices()`` lists the devices of all. CPU devices communicate through gloo.
-    ``jax.distributed.initialize`` does the work. It can end a process only by an abort with a stack
-    dump, so one line on stderr says beforehand what is waited for.
+    Call it in each process before JAX's first computation. When it returns, all processes have
+    joined, and ``jax.devices()`` lists the devices of all processes. CPU devices communicate
+    through gloo. ``jax.distributed.initialize`` does the work. It can end a process only by an
+    abort with a stack dump, so this function first prints a line on stderr that says what it waits
+    for.
 
-    A process that is alone on its machine uses all devices there, under every scheduler. Where
-    Slurm or Open MPI starts several on one machine, each gets the device of its local id.
+    A process that is alone on its machine uses all devices there, under every scheduler. If Slurm
+    or Open MPI starts several processes on one machine, each process gets the device of its local
+    id.
 
     Args:
       coordinator: ``"HOST:PORT"``, where process 0 listens and the others find it.
       num_processes: how many processes there are, at least 1.
-      process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three,
-        JAX itself asks the scheduler's environment (Slurm, Open MPI and others).
+      process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three
+        arguments, JAX itself asks the scheduler's environment (Slurm, Open MPI and others).
       devices: how many devices this process needs, 1–1024; CPU devices are simulated if it has
-        fewer, as by :func:`.use_devices`, which is too late once JAX has started.
-      timeout: how long this process waits for the others, in seconds. If not all have joined then,
-        it ends: the text of ``ProcessStartError`` on stderr, and exit code 3.
+        fewer. :func:`.use_devices` does the same, but it is too late once JAX has started.
+      timeout: how long this process waits for the others, in seconds. If some have not joined by
+        then, this process prints the text of ``ProcessStartError`` on stderr and ends with exit
+        code 3.
       settings: values by name that must be the same in all processes, such as the seed and the
-        number of epochs. Processes that disagree would train on silently, or wait forever.
+        number of epochs. Without this check, processes that disagree would silently train on or
+        wait forever.
 
     Raises:
-      ArgumentError: an argument is malformed, out of range or left out.
+      ArgumentError: an argument is malformed, out of range or missing.
       LateStartError: JAX has already started.
       ProcessStartError: no scheduler is found, process 0 cannot listen at the address, JAX cannot
         connect the processes, or it is too old for several CPU devices in each; or the processes
@@ -172,14 +176,14 @@ def _is_alone_on_machine() -> bool:
 
 
 def _check_same(settings: Mapping[str, Any], timeout: float) -> None:
-    """Refuse settings that are not the same in all processes, in each of them."""
+    """Reject settings that are not the same in all processes, in each of them."""
     error = arguments.settings_differ(values_of_all(dict(settings), timeout))
     if error is not None:
         raise in_all(error)
 
 
 def _check_port(address: str, count: int) -> None:
-    """Refuse a port that process 0 cannot use: JAX would end with a segmentation fault."""
+    """Reject a port that process 0 cannot use: JAX would end with a segmentation fault."""
     try:
         socket.create_server(("", int(address.rpartition(":")[2]))).close()
     except OSError as error:

@@ -77,27 +77,28 @@ def watching(timeout: float, count: int, silence: HaikuStateError) -> Iterator[P
 
 @contextlib.contextmanager
 def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
-    """End this process, and say why, when another one dies or hangs.
+    """End this process and say why if another process dies or hangs.
 
-    A process that vanishes leaves the others inside an update that waits for it. Wrapped around the
+    If a process vanishes, the others are left in an update that waits for it. Wrapped around the
     training loop, this context manager ends them in time:
 
     - An update fails because a connection broke: ``LostProcessError`` is raised.
-    - No progress for ``timeout`` seconds: the text of ``LostProcessError`` on stderr, and exit
-      code 3. It also comes to that where one device of this process has lost its connection and
-      another one goes on waiting.
+    - There is no progress for ``timeout`` seconds: the process prints the text of
+      ``LostProcessError`` on stderr and ends with exit code 3. The same happens if one device of
+      this process has lost its connection and another device continues to wait.
 
     JAX watches too, and may be faster: when process 0 dies, for example, it aborts the others with
     a stack dump. The line that :func:`start_processes` prints says what that means.
 
-    At exit JAX waits until all processes have finished. A process that an exception ends does not
-    wait, so that the others notice at once, except where all processes raise the same error, as
-    they do for settings that differ. After a lost process the exit code is 3. An exception that the
-    program catches changes nothing. ``sys.exit`` waits: where the others cannot finish, call
+    At exit JAX waits until all processes have finished. A process that is ended by an exception
+    does not wait, so that the others notice at once, unless all processes raise the same error, as
+    they do for settings that differ. After a lost process, the exit code is 3. An exception that
+    the program catches has no effect. ``sys.exit`` waits; if the others cannot finish, call
     :func:`end_processes` instead.
 
     Args:
-      timeout: in seconds, longer than the longest update; the first one includes the compilation.
+      timeout: in seconds, longer than the longest update; the first update includes the
+        compilation.
 
     Returns:
       A context manager. The object it yields has ``progress(result)``; call it after each update.
@@ -140,14 +141,14 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
 def watch_sigterm() -> Iterator[Callable[[int], bool]]:
     """Let a run that is sent SIGTERM save a last checkpoint.
 
-    A scheduler sends this signal some time before it ends a process. With many processes it may
-    reach one of them only, and after :func:`start_processes` JAX catches it; all must stop at the
-    same update, on which JAX lets them agree.
+    A scheduler sends this signal some time before it ends a process. With many processes, the
+    signal may reach only one of them, and after :func:`start_processes` JAX catches it. All
+    processes must stop at the same update, and JAX lets them agree on it.
 
     Returns:
-      A context manager that yields ``stops(update)``. Call it after each update, with their number,
-      0, 1, …; it is True at the update after which to save and to end. Inside, SIGTERM does
-      nothing else.
+      A context manager that yields ``stops(update)``. Call it after each update with the number of
+      the update, 0, 1, …; it returns True at the update after which to save and end. Inside the
+      context, SIGTERM does nothing else.
 
     Example:
       >>> import os, signal
@@ -179,9 +180,9 @@ def watch_sigterm() -> Iterator[Callable[[int], bool]]:
 def end_processes(code: int = 0) -> NoReturn:
     """End this process at once, without waiting for the others.
 
-    On a normal exit, JAX waits until all processes have finished. After one is lost that takes
-    minutes, and ends in an abort. This flushes what has been printed, and exits; other functions
-    that were registered to run at exit do not run.
+    On a normal exit, JAX waits until all processes have finished. After a process is lost, that
+    takes minutes and ends in an abort. This function flushes what has been printed and exits; other
+    functions that were registered to run at exit do not run.
 
     Args:
       code: the exit code.
@@ -220,6 +221,6 @@ def end_after_failure() -> None:
 
 
 def check_timeout(timeout: Any, call: str) -> None:
-    """Refuse what a thread cannot wait for."""
+    """Reject what a thread cannot wait for."""
     if not (isinstance(timeout, int | float) and 0 < timeout <= threading.TIMEOUT_MAX):
         raise arguments.timeout(timeout, call)

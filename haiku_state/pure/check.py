@@ -35,40 +35,43 @@ _inside = contextvars.ContextVar("inside a function that checks the state", defa
 def check_state(
     before: Any, after: Any, is_training: bool | None = None, *, frozen: Predicate | None = None
 ) -> None:
-    r"""Check that a returned state can take the place of the one that was passed in.
+    r"""Check that a returned state can replace the state that was passed in.
 
     .. math:: \operatorname{type}(s_{t+1}) = \operatorname{type}(s_t)
 
-    The type of a state is its structure, and the shape, dtype and weak type of each leaf. In
+    The type of a state is its structure and the shape, dtype and weak type of each leaf. In
     addition, no leaf may be a tracer of a transformation that has ended. The counters of the
-    exponential moving averages in the state (those of :class:`BatchNorm` and of ``hk.BatchNorm``)
-    must have changed in training, and not in evaluation. The check only compares types and object
-    identity, so a compiled step pays nothing.
+    exponential moving averages in the state, as in :class:`BatchNorm` and ``hk.BatchNorm``, must
+    have changed in training but not in evaluation. The check only compares types and object
+    identity, so it costs nothing in a compiled step.
 
-    An average has the leaves ``counter``, ``hidden`` and ``average``, and its module has ``ema`` or
-    ``average`` as a word in its name. It is seen wherever it is: the state may be a dict or tuple
-    of the states of several models.
+    An average has the leaves ``counter``, ``hidden`` and ``average``, and the name of its module
+    has ``ema`` or ``average`` as a word. It is recognized at any depth: the state may be a dict or
+    tuple of the states of several models.
 
-    While a function is being traced, a counter returned by another compiled function may look
-    changed although it is not: check that inner function instead.
+    While a function is being traced, a counter that another compiled function returns may look
+    changed although it is not. In that case, check the inner function instead.
 
     Args:
       before: the state that was passed in, a PyTree of arrays.
       after: the state that was returned.
-      is_training: True: the counters must advance. False: they must not. None: they may.
-      frozen: ``frozen(module_name, name, value)``, True for a counter that need not advance: a
-        normalization that training does not change, or another model of the state. Around the
-        module's name there are the names of what holds it, as in ``"generator/batch_norm/…"``.
+      is_training: True: the counters must advance. False: they must not advance. None: they may
+        advance.
+      frozen: ``frozen(module_name, name, value)``, True for a counter that need not advance,
+        because it belongs to a normalization that training does not change or to another model in
+        the state. The module's name is preceded by the names of the containers that hold it, as in
+        ``"generator/batch_norm/…"``.
 
     Raises:
       StateStructureError: a name was removed or added.
       LeakedTracerError: state was written inside ``jax.lax.scan``, ``jax.vmap`` or the like.
-      DeviceStackedError: a counter has a leading axis before or after, and not both.
+      DeviceStackedError: a counter has a leading axis either before or after the call, but not
+        both.
       StateShapeError: a shape has changed.
       StateDtypeError: a dtype has changed.
-      WeakTypeError: a Python number took the place of an array, or the reverse.
+      WeakTypeError: a Python number replaced an array, or the reverse.
       CounterStoppedError: the running statistics did not change in training.
-      CounterAdvancedError: the running statistics moved in evaluation.
+      CounterAdvancedError: the running statistics changed in evaluation.
 
     Example:
       >>> import jax.numpy as jnp
@@ -82,7 +85,7 @@ def check_state(
           state['counter']['count']: int32[] -> float32[]
         wrong: hk.set_state("count", count)
         right: hk.set_state("count", jnp.asarray(count, jnp.int32))
-        why:   `jit` would retrace and `scan` would fail: convert the result, or start with the dtype that it ends with
+        why:   `jit` would retrace and `scan` would fail: convert the result, or start with the dtype that each call returns
         more:  en/api/pure.html
 
     References:
@@ -116,9 +119,9 @@ def checked(
     *,
     frozen: Predicate | None = None,
 ) -> Callable[..., Any]:
-    """Wrap an ``apply`` or an update, so that each of its calls goes through :func:`check_state`.
+    """Wrap an ``apply`` or an update so that :func:`check_state` checks each of its calls.
 
-    In a compiled function the check runs while JAX traces it, and leaves nothing behind.
+    In a compiled function, the check runs while JAX traces it and leaves nothing in the program.
 
     Args:
       function: ``apply(params, state, rng, *args, **kwargs) -> (output, state)``, or
@@ -131,7 +134,7 @@ def checked(
       A function with the arguments and results of ``function``.
 
     Raises:
-      HaikuStateError: at a call, whatever :func:`check_state` finds.
+      HaikuStateError: any error that :func:`check_state` raises, when the function is called.
 
     Example:
       >>> import haiku as hk, jax
@@ -192,7 +195,7 @@ def flag_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool | N
 
 @contextlib.contextmanager
 def one_check(active: bool = True) -> Iterator[bool]:
-    """Leave the check of a returned state to the outermost function that makes one.
+    """Leave the check of a returned state to the outermost function that checks.
 
     Args:
       active: whether the function that enters here makes the check.

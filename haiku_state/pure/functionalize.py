@@ -33,7 +33,7 @@ from haiku_state.errors.diagnosis import traced_number_errors
 from haiku_state.pure.check import check_state
 
 NUMBERS = (bool, int, float, complex)
-# whose objects are part of the program if they compare by value, and are refused otherwise
+# whose objects are part of the program if they compare by value, and are rejected otherwise
 LIBRARIES = {*sys.stdlib_module_names, "jax", "jaxlib", "numpy"}
 
 
@@ -45,7 +45,7 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
        \longmapsto\quad &\mathrm{apply}(s_t, x) \to (y, s_{t+1})
 
     The state is a PyTree of the instance's attributes. Each call makes an instance from it, runs
-    the method on that instance, and gathers its attributes again; no other instance changes.
+    the method on that instance, and collects its attributes again; no other instance changes.
 
     Attributes that are arrays or numbers are state, also inside lists, tuples, dicts and objects of
     other ordinary classes. The numbers that ``static`` names and everything else, such as a string
@@ -55,10 +55,10 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
 
     Args:
       cls: an ordinary Python class, such as a dataclass or one with slots, properties or bases.
-      methods: the methods and properties to turn into functions; by default all public ones.
-      static: the numbers that are sizes or flags and not state, by their attributes: ``"size"``
-        for ``self.size``, ``"buffer.size"`` for that of an object inside. A list, tuple, dict or
-        object may be named for all numbers in it; arrays are always state.
+      methods: the methods and properties to turn into functions; by default, all that are public.
+      static: the numbers that are sizes or flags and not state, by the names of their attributes:
+        ``"size"`` for ``self.size``, ``"buffer.size"`` for the size of an object inside. The name
+        of a list, tuple, dict or object stands for all numbers in it; arrays are always state.
 
     Returns:
       A NamedTuple of ``init(*args, **kwargs) -> state``, which runs the constructor, and one
@@ -66,15 +66,17 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
       method, or ``__call__``, is called ``apply``.
 
     Raises:
-      ArgumentError: ``cls`` is not an ordinary class, a method does not exist, its name is taken,
-        or it is no plain function, such as a jitted one; or, at ``init``, ``static`` names an
-        array, or an attribute that does not exist.
-      AttributeKindError: at a call, if an attribute cannot be carried, such as an open file, or a
-        method returns an object of the state or an iterator.
-      SharedAttributeError: at a call, if two attributes are the same mutable object.
-      StaticAttributeError: at a call, if a method changes a static attribute.
-      TracedFlagError: at a call under ``jit``, if Python needs the value of a number of the state.
-      HaikuStateError: at a call, the errors of :func:`check_state`.
+      ArgumentError: ``cls`` is not an ordinary class, or a method does not exist, has a name that
+        is taken, or is not a plain function (for example, it is jitted); or, when ``init`` is
+        called, ``static`` names an array or an attribute that does not exist.
+      AttributeKindError: when a function is called, if an attribute cannot be state, such as an
+        open file, or if a method returns an object of the state or an iterator.
+      SharedAttributeError: when a function is called, if two attributes are the same mutable
+        object.
+      StaticAttributeError: when a function is called, if a method changes a static attribute.
+      TracedFlagError: under ``jit``, when a method is called, if Python needs the value of a number
+        that is state.
+      HaikuStateError: any error that :func:`check_state` raises, when a function is called.
 
     Example:
       >>> import jax
@@ -154,7 +156,7 @@ class State:
 
 
 class Static:
-    """A value that is part of the compiled program: another value compiles another one."""
+    """A value that is part of the compiled program: a different value compiles a different one."""
 
     def __init__(self, value: Any) -> None:
         # 1, 1.0 and True are equal, and so are 0.0 and -0.0, but they compile to other programs

@@ -1,12 +1,12 @@
 """``hk.transform_with_state`` rebuilt in four short layers, to be read from top to bottom.
 
-An impure function reads and writes the frame on top of a stack. ``init`` and ``apply`` put a
-new frame there, call the function, take the frame away and return what it holds. From outside
-nothing has changed, so both are pure. Where neither of them is running, there is no frame, and
-everything here raises ``OutsideTransformError``.
+An impure function reads and writes the frame on top of a stack. ``init`` and ``apply`` put a new
+frame there, call the function, take the frame away and return what it holds. Seen from outside,
+nothing has changed, so both are pure. If neither of them is running, there is no frame, and every
+function of this module raises ``OutsideTransformError``.
 
-Names, values and random numbers are those of Haiku; what this rebuild lacks beside it stands at the
-end of the file.
+Names, values and random numbers are the same as in Haiku; the end of the file says what this
+version lacks.
 
 References:
   Haiku's documentation, `API <https://dm-haiku.readthedocs.io/en/latest/api.html>`__.
@@ -86,17 +86,17 @@ def _run(frame: _Frame, function: Callable[..., Any], /, *args: Any, **kwargs: A
 
 
 def get_parameter(name: str, shape: Any, dtype: Any = jnp.float32, init: Any = None) -> jax.Array:
-    """Read a parameter; in ``init``, the first reading creates it.
+    """Read a parameter; in ``init``, the first read creates it.
 
     Args:
       name: its name within the module; equal names give the same parameter.
       shape: its shape.
       dtype: its dtype.
-      init: makes the first value from shape and dtype.
+      init: makes the initial value from the shape and the dtype.
 
     Raises:
-      UninitializedParameterError: ``apply`` lacks it, or there is no ``init`` to make its first
-        value.
+      UninitializedParameterError: ``apply`` has no such parameter, or there is no ``init`` to make
+        its initial value.
     """
     frame = _current_frame()
     if name not in frame.params.get(frame.path, {}):
@@ -108,12 +108,12 @@ def get_parameter(name: str, shape: Any, dtype: Any = jnp.float32, init: Any = N
 
 
 def get_state(name: str, shape: Any = None, dtype: Any = jnp.float32, init: Any = None) -> Any:
-    """Read state; given ``init``, the first reading creates it.
+    """Read state; if ``init`` is given, the first read creates it.
 
-    The arguments are those of :func:`get_parameter`.
+    The arguments are the same as in :func:`get_parameter`.
 
     Returns:
-      What was written last, in this run or in an earlier one.
+      The value that was written last, in this run or an earlier run.
 
     Raises:
       UninitializedStateError: nothing was written, and ``shape`` or ``init`` is missing.
@@ -127,14 +127,14 @@ def get_state(name: str, shape: Any = None, dtype: Any = jnp.float32, init: Any 
 
 
 def set_state(name: str, value: Any) -> None:
-    """Write state; the first value of a name is the one that ``init`` will return."""
+    """Write state; ``init`` will return the first value of each name."""
     frame = _current_frame()
     frame.initial.setdefault(frame.path, {}).setdefault(name, value)
     frame.state.setdefault(frame.path, {})[name] = value
 
 
 def next_rng_key() -> jax.Array:
-    """Split a new key off the one that was given; ``MissingKeyError`` if that is None."""
+    """Split a new key off the key that was given; raise ``MissingKeyError`` if that is None."""
     frame = _current_frame()
     if frame.rng[0] is None:
         raise errors.MissingKeyError()
@@ -257,8 +257,8 @@ def transform_with_state(f: Callable[..., Any]) -> Pair:
       f: the function; it may make and call modules.
 
     Returns:
-      The pair ``init(rng, *args) -> (params, state)`` and
-      ``apply(params, state, rng, *args) -> (output, state)``. What is passed in stays as it is.
+      The pair ``init(rng, *args) -> (params, state)`` and ``apply(params, state, rng, *args) ->
+      (output, state)``. Neither changes its arguments.
 
     Example:
       >>> import jax.numpy as jnp
@@ -292,13 +292,13 @@ def transform_with_state(f: Callable[..., Any]) -> Pair:
 
 
 def transform(f: Callable[..., Any]) -> Pair:
-    """Turn a function that reads params, and keeps no state, into two pure functions.
+    """Turn a function that reads params and keeps no state into two pure functions.
 
     Returns:
       The pair ``init(rng, *args) -> params`` and ``apply(params, rng, *args) -> output``.
 
     Raises:
-      StatelessTransformError: raised by the pair, if ``f`` keeps state.
+      StatelessTransformError: raised by the pair if ``f`` keeps state.
 
     Example:
       >>> import jax.numpy as jnp
@@ -330,7 +330,7 @@ def transform(f: Callable[..., Any]) -> Pair:
 
 # ---- What Haiku has, and this file does not
 #
-# Haiku refuses what is accepted here: a stored shape other than the one asked for; None as a
+# Haiku rejects what is accepted here: a stored shape other than the one asked for; None as a
 # parameter; one numbered name given twice; a name that is not an identifier; a module that does
 # not call `super().__init__()`.
 #

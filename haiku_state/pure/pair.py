@@ -18,16 +18,16 @@ from haiku_state.pure.check import check_made, check_state, flag_of, one_check
 
 
 def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.TransformedWithState:
-    r"""Make a pure pair of a module class, or of a function that uses modules.
+    r"""Make a pure pair from a module class or from a function that uses modules.
 
     .. math::
        f \mapsto\ &\mathrm{init}(r, x) = (p, s) \\
        &\mathrm{apply}(p, s, r, x) = (f(x), s')
 
     This is ``hk.transform_with_state`` with three additions. You can pass a class directly. Common
-    mistakes raise a named error, with the error of Haiku or JAX as its cause. And the state that
-    ``apply`` returns must match the one that it was given (see :func:`check_state`); to skip that
-    check, call ``hk.transform_with_state``.
+    mistakes raise a named error, with the error of Haiku or JAX as its cause. Finally, the state
+    that ``apply`` returns must match the state that was passed to it (see :func:`check_state`); to
+    skip that check, call ``hk.transform_with_state``.
 
     Args:
       module: a subclass of ``hk.Module``, or a function that makes modules and calls them.
@@ -42,9 +42,10 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
 
     Raises:
       ArgumentError: ``module`` is neither a module class nor a function.
-      UncalledModuleError: at a call, if the function returns a module.
-      PairArgumentError: at a call, if ``params``, ``state`` or ``rng`` is something else.
-      HaikuStateError: at a call, the error that names what went wrong in it.
+      UncalledModuleError: when ``init`` or ``apply`` is called, if the function returns a module.
+      PairArgumentError: when called, if ``params``, ``state`` or ``rng`` is of the wrong kind.
+      HaikuStateError: when ``init`` or ``apply`` is called, the error that names what went wrong in
+        it.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -118,7 +119,7 @@ def _function_of(
 
 
 def _refuse_stacked(next_getter: Any, value: Any, context: Any) -> Any:
-    """Refuse the statistics of many replicas, which would silently broadcast."""
+    """Reject the statistics of many replicas, which would silently broadcast."""
     if isinstance(context.module, hk.ExponentialMovingAverage | ExponentialMovingAverage):
         counter: Any = context.module.state_dict().get(f"{context.module_name}/counter")
         if np.ndim(counter):

@@ -1,4 +1,4 @@
-"""A large batch in the memory of a small one: gradients accumulated over microbatches."""
+"""A large batch in the memory of a small batch: gradients accumulated over microbatches."""
 
 from typing import Any, Literal
 
@@ -27,42 +27,41 @@ def accumulate(
        \nabla L(p) = \frac{1}{n} \sum_{i=1}^{n} \nabla L_i(p)
 
     The microbatches run one after the other, and the backward pass computes each of them a second
-    time, so that only one is in memory at once (``jax.checkpoint`` inside ``jax.lax.scan``). It
-    trades about a third more computing time for a batch of any size. Without normalization, the
-    update is that of the whole batch. With :class:`.BatchNorm` it is not: each microbatch is
-    normalized by its own mean and variance. ``statistics`` chooses how the running statistics
-    advance.
+    time, so that only one microbatch is in memory at once (``jax.checkpoint`` inside
+    ``jax.lax.scan``). A batch can then have any size, at the cost of about a third more computing
+    time. Without normalization, the update is the same as with the whole batch. With
+    :class:`.BatchNorm` it is different, because each microbatch is normalized by its own mean and
+    variance. ``statistics`` chooses how the running statistics advance.
 
     Microbatch ``i`` has the rows ``i``, ``i + count``, ``i + 2 * count`` and so on, so that each
     device of a sharded batch works on its own rows. All microbatches have the same weight, so do
-    not pad them.
+    not pad the batch.
 
-    Where each microbatch is a call of its own, such as one from a loader,
-    ``optax.MultiSteps(optimizer, count)`` accumulates on the optimizer's side: it holds the
-    gradients in the opt_state and takes a step at every ``count``-th call. The running statistics
-    then advance as with ``"each"``.
+    If each microbatch is a separate call, for example from a loader, ``optax.MultiSteps(optimizer,
+    count)`` accumulates on the optimizer's side: it holds the gradients in the opt_state and takes
+    a step at every ``count``-th call. The running statistics then advance as with ``"each"``.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, where the loss is
         a mean over the examples.
       count: the number of microbatches, at least 1; it must divide the rows.
-      statistics: ``"each"`` hands the state from one microbatch to the next, so that running
-        statistics advance ``count`` times per update. ``"once"`` starts each microbatch from the
-        same state and averages the floating leaves of the results, so that running statistics
-        advance once; other leaves, such as counters, must be the same in all results.
+      statistics: ``"each"`` passes the state from one microbatch to the next, so running statistics
+        advance ``count`` times per update. ``"once"`` starts each microbatch from the same state
+        and averages the floating leaves of the results, so running statistics advance once; other
+        leaves, such as counters, must be the same in all results.
       strict: whether each returned state must pass :func:`.check_state` with
         ``is_training=True``, as in :func:`.make_update`.
       frozen: as in :func:`.make_update`.
 
     Returns:
-      A loss function of the same signature. Its loss and metrics are the means over the
-      microbatches, each of which draws with its own random key.
+      A loss function of the same signature. Its loss and metrics are means over the microbatches,
+      and each microbatch draws with its own random key.
 
     Raises:
-      ArgumentError: ``count`` is below 1, or ``statistics`` is neither of the two.
-      BatchDivisionError: at a call, if the rows do not divide.
-      LossFunctionError: at a call, if ``loss_fn`` returns anything else.
-      HaikuStateError: at a call, the errors of :func:`.check_state`.
+      ArgumentError: ``count`` is below 1, or ``statistics`` is neither ``"each"`` nor ``"once"``.
+      BatchDivisionError: when called, if ``count`` does not divide the rows.
+      LossFunctionError: when called, if ``loss_fn`` does not return ``(loss, (state, metrics))``.
+      HaikuStateError: any error that :func:`.check_state` raises, when the function is called.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -88,7 +87,7 @@ def accumulate(
     hands_on = statistics == "each"
 
     def accumulated(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:
-        # the gradients are summed in float32 at least, so that small ones are not lost
+        # the gradients are summed in float32 at least, so that small gradients are not lost
         wide = jax.tree.map(lambda p: p.astype(wide_dtype(p)), params)
 
         def one_loss(wide: Any, before: Any, rng: Any, rows: Any) -> Any:

@@ -32,14 +32,15 @@ def average_params(
            = d^{\,t} p_0 + (1 - d) \sum_{i=1}^{t} d^{\,t-i}\,p_i
 
     The average begins at the initial params, which still have the weight :math:`d^{\,t}` after
-    :math:`t` steps. It is kept in the opt_state, so whatever carries a train state carries it: a
-    checkpoint, ``jax.lax.scan``, :func:`.replicate`. The params of the training stay as they are;
-    evaluate with :func:`averaged_params`, and with a state from :func:`reestimate_state`, since
-    the running statistics belong to the params that were not averaged.
+    :math:`t` steps. It is kept in the opt_state, so everything that carries a train state carries
+    the average too: a checkpoint, ``jax.lax.scan``, :func:`.replicate`. The average does not change
+    the params that are trained; evaluate with :func:`averaged_params` and with a state from
+    :func:`reestimate_state`, since the running statistics belong to the params that were not
+    averaged.
 
-    With :func:`scale_loss` put this recipe inside, so that a skipped step does not count:
-    ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an ``optax.chain`` put it
-    last: it averages the params that its own updates lead to.
+    With :func:`scale_loss`, put this recipe inside, so that a skipped step does not count:
+    ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an ``optax.chain``, put it last,
+    because it averages the params that its own updates lead to.
 
     Args:
       optimizer: an optax optimizer.
@@ -50,7 +51,8 @@ def average_params(
       and in at least float32, and the opt_state of ``optimizer``.
 
     Raises:
-      ArgumentError: ``decay_rate`` is outside [0, 1); at an update, if it does not get the params.
+      ArgumentError: ``decay_rate`` is outside [0, 1); or, at an update, the optimizer does not get
+        the params.
 
     Example:
       >>> import jax.numpy as jnp, optax
@@ -67,7 +69,7 @@ def average_params(
 
     References:
       Polyak and Juditsky, *Acceleration of stochastic approximation by averaging*, 1992;
-      ``optax.incremental_update``, the same step outside of an optimizer.
+      ``optax.incremental_update``, the same step outside an optimizer.
     """
     import optax
 
@@ -104,9 +106,9 @@ def averaged_params(train_state: Any) -> Params:
         optimizers; on one device, replicated or sharded.
 
     Returns:
-      The average, as params for ``apply``, float32 at least. It is the array in the train state
-      itself, which the next update consumes. Params frozen by a :func:`freeze_params` around the
-      average keep their own value.
+      The average, as params for ``apply``, in at least float32. These are the arrays in the train
+      state itself, which the next update consumes. Params that are frozen by a
+      :func:`freeze_params` around the average keep their own value.
 
     Raises:
       MissingAverageError: there is no average, or it does not cover all params.
@@ -162,27 +164,27 @@ def reestimate_state(
 
     .. math:: \bar{s} = \frac{1}{n} \sum_{b=1}^{n} s_b
 
-    Here :math:`s_b` is the state after batch :math:`b` alone, starting from the fresh ``state``.
-    For :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for the start, the
-    result is the mean of the batches' means and the mean of the batches' variances, each batch with
-    equal weight.
+    Here :math:`s_b` is the state after only batch :math:`b`, starting from the fresh ``state``. For
+    :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for the start, the result
+    is the mean of the batch means and the mean of the batch variances, with equal weight for each
+    batch.
 
     Args:
       apply: ``apply(params, state, rng, batch) -> (output, state)`` in training mode; compile it
         with ``jax.jit`` first.
-      params: the params to estimate for, such as those from :func:`averaged_params`.
+      params: the params to estimate for, such as the result of :func:`averaged_params`.
       state: a fresh state from ``init``, whose averages have seen nothing.
       batches: what to estimate from; every batch is used once.
-      rng: a random key for ``apply``; each batch gets its own. None if it draws nothing.
-      frozen: as in :func:`.check_state`; what is frozen may hold statistics.
+      rng: a random key for ``apply``; each batch gets its own key. None if ``apply`` draws nothing.
+      frozen: as in :func:`.check_state`; frozen state may already hold statistics.
 
     Returns:
-      A state with the structure, shapes and dtypes of ``state``. Floating leaves are averaged;
-      the others, such as counters, are those of the first batch.
+      A state with the structure, shapes and dtypes of ``state``. Floating leaves are averaged; the
+      others, such as counters, have their values after the first batch.
 
     Raises:
       ArgumentError: ``batches`` is empty, or ``state`` already holds statistics.
-      HaikuStateError: what :func:`.check_state` finds with ``is_training=True``.
+      HaikuStateError: any error that :func:`.check_state` raises with ``is_training=True``.
 
     Example:
       >>> import jax, jax.numpy as jnp

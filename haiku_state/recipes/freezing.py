@@ -17,24 +17,25 @@ if TYPE_CHECKING:
 def freeze_params(
     optimizer: "optax.GradientTransformation", predicate: Predicate
 ) -> "optax.GradientTransformationExtraArgs":
-    r"""Leave some params as they are, whatever the optimizer does to the others.
+    r"""Do not change some params, whatever the optimizer does to the others.
 
     .. math:: \Delta p_i = 0 \quad \forall i \in F
 
-    The optimizer never sees the frozen params :math:`F`: it keeps no moments of them, and weight
-    decay does not shrink them. It is ``optax.multi_transform`` with Haiku's names.
+    The optimizer never sees the frozen params :math:`F`: it keeps no moments for them, and weight
+    decay does not shrink them. This is ``optax.multi_transform`` with Haiku's names.
 
     Args:
       optimizer: an optax optimizer for the other params.
-      predicate: ``predicate(module_name, name, value) -> bool``, True for what is frozen, as in
-        ``hk.data_structures.partition``. Rely only on the shape and dtype of the value: during an
-        update it is the gradient.
+      predicate: ``predicate(module_name, name, value) -> bool``, True for params that are frozen,
+        as in ``hk.data_structures.partition``. Rely only on the shape and dtype of the value,
+        because during an update it is the gradient.
 
     Returns:
       An optimizer for all params.
 
     Raises:
-      NothingFrozenError: at ``init``, if the predicate holds for no param that is not yet frozen.
+      NothingFrozenError: when ``init`` is called, if the predicate selects no param that is not yet
+        frozen.
 
     Example:
       >>> import jax.numpy as jnp, optax
@@ -76,25 +77,25 @@ def freeze_params(
 
 
 def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
-    r"""Keep some of the state as it is, whatever the forward pass returns.
+    r"""Do not change some of the state, whatever the forward pass returns.
 
     .. math:: s'_i = s_i \quad \forall i \in F
 
-    For a pretrained layer whose running statistics must not move. That is only half of the job: the
-    layer should also normalize by them, so run it with ``is_training=False``. Frozen counters do
-    not advance, which the update must know:
-    ``make_update(freeze_state(loss_fn, predicate), optimizer, frozen=predicate)``.
+    This is for a pretrained layer whose running statistics must not change. That is only half of
+    the job: the layer should also normalize by them, so run it with ``is_training=False``. Frozen
+    counters do not advance, and the update must know this: ``make_update(freeze_state(loss_fn,
+    predicate), optimizer, frozen=predicate)``.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
-      predicate: ``predicate(module_name, name, value) -> bool``, True for what is frozen, as in
-        ``hk.data_structures.partition``; the value is that of the old state.
+      predicate: ``predicate(module_name, name, value) -> bool``, True for state that is frozen, as
+        in ``hk.data_structures.partition``; the value comes from the old state.
 
     Returns:
       A loss function of the same signature.
 
     Raises:
-      NothingFrozenError: at a call, if the predicate holds for nothing in the state.
+      NothingFrozenError: when called, if the predicate selects nothing in the state.
 
     Example:
       >>> import jax.numpy as jnp

@@ -37,13 +37,13 @@ class LossScaleState(NamedTuple):
 def scale_loss(
     optimizer: "optax.GradientTransformation", loss_scale: "jmp.LossScale"
 ) -> "optax.GradientTransformationExtraArgs":
-    r"""Divide the gradients of a scaled loss by its scale, and skip a step that overflowed.
+    r"""Divide the gradients of a scaled loss by its scale and skip a step that overflowed.
 
     .. math:: g = \frac{1}{k} \nabla (k L), \qquad
        \exists i: g_i \notin \mathbb{R} \implies \Delta p = 0
 
-    This is the optimizer's half. A step whose gradients are not all finite is skipped: its
-    updates are zero, and the opt_state inside stays as it was. The other half is the update step,
+    This is the optimizer's half. A step whose gradients are not all finite is skipped: its updates
+    are zero, and the inner opt_state does not change. The other half is the update step,
     :func:`make_scaled_update`, which multiplies the loss by the scale :math:`k`.
 
     It must be the outermost optimizer: anything around it would see the scaled gradients, or steps
@@ -51,18 +51,18 @@ def scale_loss(
 
     Args:
       optimizer: an Optax optimizer.
-      loss_scale: a loss scale of jmp. ``DynamicLossScale`` halves when gradients overflow, and
-        doubles after ``period`` good steps; ``StaticLossScale`` never changes;
-        ``NoOpLossScale`` is 1.
+      loss_scale: a loss scale of jmp. ``DynamicLossScale`` halves when gradients overflow and
+        doubles after ``period`` good steps; ``StaticLossScale`` never changes; ``NoOpLossScale`` is
+        1.
 
     Returns:
       An optimizer for :func:`make_scaled_update`. Its opt_state holds the scale, whether the last
       step was taken, and the opt_state of ``optimizer``.
 
     Raises:
-      ArgumentError: ``loss_scale`` is not one of jmp's.
-      LossScaleError: at ``init``, if ``optimizer`` already scales the loss; at an update, if the
-        gradients are not those of a scaled loss.
+      ArgumentError: ``loss_scale`` is not a loss scale of jmp.
+      LossScaleError: when ``init`` is called, if ``optimizer`` already scales the loss; at an
+        update, if the gradients do not come from a scaled loss.
 
     Example:
       >>> import jax.numpy as jnp, jmp, optax
@@ -78,7 +78,7 @@ def scale_loss(
       0.0 False 4.0
 
     References:
-      Micikevicius et al., *Mixed precision training*, 2018, section 3.2. The adjustment is that of
+      Micikevicius et al., *Mixed precision training*, 2018, section 3.2. The adjustment comes from
       `jmp <https://github.com/google-deepmind/jmp>`__; ``optax.apply_if_finite`` skips steps
       without a scale.
     """
@@ -133,15 +133,16 @@ def make_scaled_update(
     frozen: Predicate | None = None,
     weight: Callable[[Batch], jax.Array] | None = None,
 ) -> UpdateFn[TrainState]:
-    r"""Build an update step like :func:`.make_update`, of a loss that is scaled up.
+    r"""Build an update step like :func:`.make_update`, from a loss that is scaled up.
 
     .. math:: (p, s, o) \mapsto
        \begin{cases} (p + \Delta p,\; s',\; o') & \nabla L(p) \in \mathbb{R}^n \\
        (p,\; s,\; o'') & \nabla L(p) \notin \mathbb{R}^n \end{cases}
 
     The loss is multiplied by the scale in the opt_state before its gradient is taken, so that
-    float16 can hold the gradient. Where a step is not taken, params and state stay, and
-    :math:`o''` differs from :math:`o` in the scale. The metrics hold the loss without the scale.
+    float16 can hold the gradient. If a step is not taken, params and state do not change, and
+    :math:`o''` differs from :math:`o` only in the scale. The metrics hold the loss without the
+    scale.
 
     Args:
       loss_fn: as in :func:`.make_update`.
@@ -154,8 +155,8 @@ def make_scaled_update(
       ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``.
 
     Raises:
-      LossScaleError: at the first call, if :func:`scale_loss` is not the outermost optimizer.
-      HaikuStateError: at the first call, the errors of :func:`.make_update`.
+      LossScaleError: when first called, if :func:`scale_loss` is not the outermost optimizer.
+      HaikuStateError: any error of :func:`.make_update`, when first called.
 
     Example:
       >>> import jax, jax.numpy as jnp, jmp, optax

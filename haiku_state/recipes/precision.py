@@ -19,19 +19,19 @@ _AVERAGING = (BatchNorm, ExponentialMovingAverage, hk.BatchNorm, hk.ExponentialM
 
 
 def mixed_precision(loss_fn: LossFn, policy: "jmp.Policy | str") -> LossFn:
-    r"""Compute in one dtype, and keep the params and the state in another.
+    r"""Compute in one dtype and keep the params and the state in another dtype.
 
     .. math:: L(p) = \operatorname{cast}_{o}\bigl(
        \ell(\operatorname{cast}_{c}(p), \operatorname{cast}_{c}(x))\bigr)
 
-    Params and the floating leaves of the batch are cast to the compute dtype :math:`c`, the loss
-    and the metrics to the output dtype :math:`o`. The gradient has the dtype of the params. The
-    state is not cast: :class:`.BatchNorm`, ``hk.BatchNorm`` and both exponential moving averages
-    take their statistics in float32, unless you gave them their own policy with
+    Params and the floating leaves of the batch are cast to the compute dtype :math:`c`, and the
+    loss and the metrics are cast to the output dtype :math:`o`. The gradient has the dtype of the
+    params. The state is not cast: :class:`.BatchNorm`, ``hk.BatchNorm`` and both exponential moving
+    averages compute their statistics in float32, unless you gave them their own policy with
     ``hk.mixed_precision``. Cast the logits to float32 before a softmax in ``loss_fn``.
 
-    bfloat16 has the range of float32 and needs nothing else. float16 does not: small gradients
-    underflow, and :func:`scale_loss` prevents that.
+    bfloat16 has the range of float32 and needs nothing else. In float16, however, small gradients
+    underflow, which :func:`scale_loss` prevents.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
@@ -41,8 +41,8 @@ def mixed_precision(loss_fn: LossFn, policy: "jmp.Policy | str") -> LossFn:
       A loss function of the same signature.
 
     Raises:
-      ValueError: from jmp, if it cannot read the policy string.
-      ArgumentError: at a call, if the params do not have the dtype that the policy says.
+      ValueError: raised by jmp, if it cannot read the policy string.
+      ArgumentError: when called, if the params do not have the dtype that the policy requires.
 
     Example:
       >>> import jax.numpy as jnp

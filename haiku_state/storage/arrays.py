@@ -64,8 +64,9 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
       ``(params, state)`` as JAX arrays on the default device.
 
     Raises:
-      ArgumentError: ``arrays`` is not such a dict.
-      SavedMismatchError: it lists every name, shape and dtype that differs.
+      ArgumentError: ``arrays`` is not a dict as :func:`to_numpy` returns it.
+      SavedMismatchError: the arrays do not fit the model; the error lists every name, shape and
+        dtype that differs.
       DeviceStackedError: every array has one extra axis, the device axis.
 
     Example:
@@ -98,19 +99,19 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
 
 
 def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
-    """Write arrays to an ``.npz`` file atomically: whole or not at all.
+    """Write arrays to an ``.npz`` file atomically: completely or not at all.
 
     ``numpy.load`` reads it without this package and without pickle. An entry is called
     ``params:module path:name:dtype``; a dtype that NumPy does not have, such as bfloat16, is
     stored as unsigned integers with the same bits.
 
     Args:
-      path: the file; an existing one is replaced when the new one is complete.
+      path: the file; an existing file is replaced when the new file is complete.
       arrays: what :func:`to_numpy` returned.
 
     Raises:
-      ArgumentError: ``arrays`` is not such a dict, a name contains a colon, or an array holds
-        objects.
+      ArgumentError: ``arrays`` is not a dict as :func:`to_numpy` returns it, a name contains a
+        colon, or an array holds objects.
 
     Example:
       >>> import pathlib, tempfile, jax.numpy as jnp
@@ -156,7 +157,7 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
 
     Raises:
       FileNotFoundError: there is no such file.
-      DamagedFileError: it is damaged, or not a file of :func:`save_numpy`.
+      DamagedFileError: the file is damaged or was not written by :func:`save_numpy`.
 
     Example:
       >>> from haiku_state.storage import load_numpy

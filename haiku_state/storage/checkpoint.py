@@ -68,8 +68,8 @@ _UNWRITABLE = _(
     "older checkpoints are untouched"
 )
 _UNREADABLE = _(
-    "the checkpoint may be intact, so no older one was taken: give this process access to the "
-    "folder, and enough memory"
+    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
+    "access to the folder and enough memory"
 )
 
 
@@ -83,10 +83,10 @@ class Restored(NamedTuple):
     """
 
     train_state: Any
-    """The train state, bit for bit the one that was saved."""
+    """The train state, bit for bit the same as when it was saved."""
 
     position: Any
-    """The place in the data that was saved with it, a JSON value."""
+    """The position in the data that was saved with it, a JSON value."""
 
     skipped: tuple[tuple[int, str], ...]
     """The step of each newer checkpoint that is damaged, and what is wrong with it."""
@@ -99,26 +99,27 @@ def save_checkpoint(
     *,
     keep: int = 3,
 ) -> Path:
-    """Write a train state and its place in the data to its own folder, with Orbax.
+    """Write a train state and its position in the data to its own folder, with Orbax.
 
-    The folder appears under its name, the step, when it is complete: a process that is killed
-    halfway leaves the older checkpoints as they are, and creates no new one. The arrays are
-    Orbax's item ``train_state``, nested dicts with the names of the train state's fields; random
-    keys are saved as their data. The JSON item ``manifest`` holds what arrays alone do not: the
-    kind of each leaf, checksums, and the position. A leaf of weak type stays weak.
+    The folder appears under its name, which is the step, when it is complete: if a process is
+    killed halfway, the older checkpoints do not change, and there is no new checkpoint. The arrays
+    are Orbax's item ``train_state``, nested dicts with the names of the train state's fields;
+    random keys are saved as their data. The JSON item ``manifest`` holds what the arrays alone do
+    not: the kind of each leaf, checksums, and the position. A leaf of weak type stays weak.
 
-    A checkpoint is never silently replaced. If an intact one of the same step and the same train
-    state exists, it stays, with its position, and nothing is written. If one of this step or a
-    later one holds a different train state, the directory belongs to a different run: an error. A
-    damaged one of this step or a later one is set aside (for example, ``6`` as ``6.broken``).
+    A checkpoint is never silently replaced. If there is an intact checkpoint of the same step and
+    the same train state, it stays, with its position, and nothing is written. If a checkpoint of
+    this step or a later step holds a different train state, the directory belongs to a different
+    run, and an error is raised. A damaged checkpoint of this step or a later step is set aside (for
+    example, ``6`` as ``6.broken``).
 
-    With several processes, each of them calls this with its part of the same train state, and
-    each writes the shards that it holds, so all must see the same directory. All return when the
-    checkpoint is complete; an error is raised in all of them.
+    With several processes, each process calls this function with its part of the same train state
+    and writes the shards that it holds, so all processes must see the same directory. All of them
+    return when the checkpoint is complete, and an error is raised in all of them.
 
     Args:
-      directory: where the checkpoints of one run are; it is created if it does not exist. Other
-        files in it are left alone.
+      directory: the folder with the checkpoints of one run, which is created if it does not exist.
+        Other files in it are not changed.
       train_state: a :class:`.TrainState` of one replica, or any PyTree with an integer scalar
         ``step``. Leaves of any shape, dtype and sharding, and random keys.
       position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
@@ -130,13 +131,13 @@ def save_checkpoint(
 
     Raises:
       MissingExtraError: orbax is not installed.
-      ArgumentError: ``step`` is not a nonnegative integer, JAX or Orbax cannot hold a leaf as it
-        is, JSON cannot hold the position, or ``keep`` is below 1.
+      ArgumentError: ``step`` is not a nonnegative integer, JAX or Orbax cannot hold a leaf exactly,
+        JSON cannot hold the position, or ``keep`` is below 1.
       DeviceStackedError: the train state has a device axis.
       DonatedBufferError: an update has consumed the train state.
-      CheckpointDirectoryError: the directory belongs to a different run, is being written by one,
-        holds a checkpoint in a newer format, or cannot be written.
-      LostProcessError: another process has not come to the same place for 300 seconds.
+      CheckpointDirectoryError: the directory belongs to a different run, another run is writing to
+        it, it holds a checkpoint in a newer format, or it cannot be written.
+      LostProcessError: another process does not reach the same place within 300 seconds.
 
     Example:
       >>> import tempfile, jax, jax.numpy as jnp
@@ -208,13 +209,14 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     """Read the newest intact checkpoint in a folder.
 
     Every file and every restored leaf is compared with the checksums that were saved with it. A
-    truncated or modified checkpoint is skipped in favor of the next older one, with a warning.
+    truncated or modified checkpoint is skipped with a warning, and the next older checkpoint is
+    used.
 
-    With several processes, each of them calls this, and each reads the shards that it needs; an
+    With several processes, each process calls this function and reads the shards that it needs; an
     error is raised in all of them.
 
     Args:
-      directory: what :func:`save_checkpoint` was given.
+      directory: the directory that was passed to :func:`save_checkpoint`.
       like: a fresh train state of the same model and optimizer, of one replica. It determines the
         structure, and the place of each leaf: a leaf that is sharded over a mesh comes back
         sharded in the same way, a NumPy array as a JAX array on the default device.
@@ -224,11 +226,12 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 
     Raises:
       MissingExtraError: orbax is not installed.
-      SavedMismatchError: it lists every path, shape, dtype and kind of key that differs.
-      DamagedFileError: there are checkpoints, but none is intact.
-      CheckpointDirectoryError: the directory is a file, or cannot be read; or a newer version of
+      SavedMismatchError: the checkpoint does not fit ``like``; the error lists every path, shape,
+        dtype and kind of key that differs.
+      DamagedFileError: there are checkpoints, but none of them is intact.
+      CheckpointDirectoryError: the directory is a file or cannot be read, or a newer version of
         this package has written the newest checkpoint.
-      LostProcessError: another process has not come to the same place for 300 seconds.
+      LostProcessError: another process does not reach the same place within 300 seconds.
       DeviceStackedError: ``like`` has a device axis.
       DonatedBufferError: an update has consumed ``like``.
       ArgumentError: ``like`` has a leaf that cannot be saved exactly.
@@ -339,14 +342,14 @@ def _locked(directory: Path) -> Iterator[None]:
             reason=translated(_("another run is saving there")),
             wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
             right=f'save_checkpoint("{directory}-2", train_state)',
-            why=_("each run has a folder of its own: they would replace each other's checkpoints"),
+            why=_("each run needs its own folder: two runs would replace each other's checkpoints"),
         ) from None
     finally:
         os.close(descriptor)
 
 
 def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
-    """Return whether the same checkpoint exists; set damaged ones aside; refuse another run's."""
+    """Return whether the same checkpoint exists; set damaged ones aside; reject another run's."""
     steps = _steps_in(directory)
     for other in steps:  # also the old ones, which would soon be deleted
         _check_format(directory, other)
@@ -366,7 +369,10 @@ def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
             reason=translated(reason).format(step=other),
             wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
             right=f'save_checkpoint("{directory}-new", train_state)',
-            why=_("a later restore would take the other one; nothing was written or replaced"),
+            why=_(
+                "a later restore would read the checkpoint of the other train state; nothing was "
+                "written or replaced"
+            ),
         )
     return False
 
@@ -415,7 +421,7 @@ def _intact(directory: Path, step: int) -> Manifest:
 
 
 def _check_format(directory: Path, step: int) -> None:
-    """Refuse what a newer version of this package has written: it is not damaged."""
+    """Reject what a newer version of this package has written: it is not damaged."""
     try:
         manifest = json.loads((directory / str(step) / MANIFEST / "metadata").read_bytes())
     except (OSError, ValueError):
@@ -423,16 +429,7 @@ def _check_format(directory: Path, step: int) -> None:
     found, seal = manifest.get("format", FORMAT), manifest.pop("sha256", None)
     # where the seal fits our number, a flipped bit has changed it
     if found != FORMAT and seal != _seal({**manifest, "format": FORMAT}):
-        reason = _(
-            "step {step} has format {found}, and this haiku_state knows formats up to {known}"
-        )
-        raise errors.CheckpointDirectoryError(
-            directory=directory,
-            reason=translated(reason).format(step=step, found=found, known=FORMAT),
-            wrong=f'restore_checkpoint("{directory}", train_state)',
-            right=f'restore_checkpoint("{directory}", train_state)  # in the newer haiku_state',
-            why=_("a newer haiku_state has written it; nothing was read, replaced or deleted"),
-        )
+        raise arguments.checkpoint_format(directory, step, found, FORMAT)
 
 
 def _check_unchanged(path: str, is_unchanged: bool) -> None:
@@ -474,7 +471,7 @@ def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
 
     The handler itself waits for no other process, as Orbax's checkpointers do: that way an error
     in one process reaches the others. It runs in a thread, because Orbax 0.6 starts an event loop,
-    which is refused where one is running, as in a notebook. It logs nothing: what it raises is
+    which fails where one is running, as in a notebook. It logs nothing: what it raises is
     explained by us.
     """
     # Orbax brings it, and its handlers take no other paths
@@ -495,7 +492,7 @@ def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
 
 
 def _nested(tree: Any) -> dict[str, Any]:
-    """Return the leaves in nested dicts, without empty ones: Orbax refuses them."""
+    """Return the leaves in nested dicts, without empty ones: Orbax rejects them."""
     flat = orbax().tree.to_flat_dict(with_dicts(tree))
     return orbax().tree.from_flat_dict({keys: leaf for keys, leaf in flat.items() if leaf.size})
 
@@ -563,7 +560,7 @@ class _Processes(NamedTuple):
     why: str
 
     def first(self, call: Callable[[], Any]) -> Any:
-        """Call a function in the first process, and return its result in each."""
+        """Call a function in the first process and return its result in each."""
         return gathered(self.each(lambda: call() if jax.process_index() == 0 else None))[0]
 
     def checksums(self, tree: Any) -> dict[str, int]:
@@ -579,7 +576,7 @@ class _Processes(NamedTuple):
         return dict(zip(leaves, sums, strict=True))
 
     def each(self, call: Callable[[], Any]) -> Any:
-        """Call a function in each process, and return its result.
+        """Call a function in each process and return its result.
 
         What one of them raises is raised in all, so that none waits for the others. An error of
         the disk, or of Orbax, gets a name.

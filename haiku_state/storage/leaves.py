@@ -84,7 +84,7 @@ def data_of(leaf: jax.Array) -> jax.Array:
 def to_save(leaf: jax.Array) -> Any:
     """Return the data as Orbax takes it: an array, or one copy of it as a NumPy array.
 
-    Orbax refuses one process's array among several. Of copies on several devices it saves a part
+    Orbax rejects one process's array among several. Of copies on several devices it saves a part
     from each, which fails on JAX 0.6.
     """
     data = data_of(leaf)

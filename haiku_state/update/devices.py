@@ -18,10 +18,10 @@ _FORCE = "--xla_force_host_platform_device_count"
 def use_devices(count: int) -> list[jax.Device]:
     """Return the first ``count`` devices, simulating CPU devices if the machine has fewer.
 
-    A CPU counts as one device unless JAX is told otherwise before its first computation; this
-    tells it, so call it first. It also gives XLA four threads per device, by the variable
-    ``NPROC``: with only one per device, collectives of steps that are dispatched ahead may
-    deadlock. If it fails, the environment is as it was.
+    A CPU counts as one device unless JAX is told otherwise before its first computation. This
+    function tells it, so call it first. It also gives XLA four threads per device through the
+    variable ``NPROC``, because with only one thread per device, collectives of steps that are
+    dispatched ahead may deadlock. If the function fails, the environment does not change.
 
     Args:
       count: how many devices, 1–1024.
@@ -32,7 +32,7 @@ def use_devices(count: int) -> list[jax.Device]:
     Raises:
       ArgumentError: ``count`` is out of range.
       DeviceCountError: JAX has already started with fewer devices, or the environment asks for
-        fewer.
+        fewer devices.
 
     Example:
       >>> from haiku_state import use_devices
@@ -86,10 +86,11 @@ def _count_is_set_by(environment: Mapping[str, str]) -> str | None:
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "devices") -> Mesh:
-    """Put devices in a row, along which :func:`shard_update` and the like shard the batch.
+    """Arrange devices in a row, along which :func:`shard_update` and similar functions shard the
+    batch.
 
     Args:
-      devices: the devices; by default, those of all processes.
+      devices: the devices; by default, the devices of all processes.
       axis_name: the name of the mesh's only axis.
 
     Returns:

@@ -22,9 +22,9 @@ def make_evaluate(
 
     .. math:: (p, s, x) \mapsto \frac{\sum_i w_i\,m(p, s, x)_i}{\sum_i w_i}
 
-    Here :math:`w` is ``batch["mask"]``, 1 for an example and 0 for a padded row, as
-    :func:`batches` makes it with ``remainder="pad"``; without it all rows are examples. Every
-    runner takes this step as it takes an update, and gives the same means: nothing of the train
+    Here :math:`w` is ``batch["mask"]``, which is 1 for an example and 0 for a padded row, as
+    :func:`batches` makes it with ``remainder="pad"``; without a mask, all rows are examples. Every
+    runner takes this step as it takes an update and gives the same means: nothing in the train
     state changes or is consumed.
 
     Args:
@@ -38,7 +38,7 @@ def make_evaluate(
 
     Raises:
       ArgumentError: at the first call, if ``metrics_fn`` returns anything else.
-      DeviceStackedError: at the first call, if the train state has a device axis.
+      DeviceStackedError: when first called, if the train state has a device axis.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np, optax

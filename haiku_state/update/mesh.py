@@ -25,26 +25,28 @@ Rule = Callable[[str, Any], PartitionSpec | None]
 
 
 def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -> Tree:
-    """Place a train state on a mesh: a copy on every device, or what a rule says.
+    """Place a train state on a mesh: a copy on every device, or as a rule says.
 
-    Many processes compare checksums of their train states first, so each of them must call it.
+    With many processes, the processes first compare checksums of their train states, so each of
+    them must call this function.
 
     Args:
       train_state: a PyTree of arrays and random keys, the same on every process.
       mesh: the devices, such as ``Mesh(np.array(jax.devices()), ("data",))``.
       rule: ``rule(path, leaf)`` gives the ``PartitionSpec`` of a leaf, or None for a copy on every
-        device. The path of a parameter is ``"train_state.params['linear']['w']"``; that of its
+        device. The path of a parameter is ``"train_state.params['linear']['w']"``; the path of its
         moment in ``optax.adam`` ends in the same ``"['linear']['w']"``.
 
     Returns:
-      The same PyTree with the same shapes and dtypes; the given one stays usable.
+      The same PyTree with the same shapes and dtypes; the given PyTree stays usable.
 
     Raises:
       MeshPlacementError: an axis does not divide evenly over the mesh as the rule requires.
       DonatedBufferError: an update has consumed the train state.
 
-      ReplicaMismatchError: the processes have different train states; it lists the leaves.
-      LostProcessError: another process has not called this for 300 seconds.
+      ReplicaMismatchError: the processes have different train states; the error lists the leaves
+        that differ.
+      LostProcessError: another process does not call this function within 300 seconds.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np
@@ -77,7 +79,7 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
 
 
 def _check_same(train_state: Any) -> None:
-    """Refuse a train state that is not the same in all processes, in each of them."""
+    """Reject a train state that is not the same in all processes, in each of them."""
     leaves = leaves_by_path(train_state=train_state)
     first, *others = gathered(
         {path: [describe(leaf), zlib.crc32(_bytes_of(leaf))] for path, leaf in leaves.items()}
@@ -97,12 +99,12 @@ def _bytes_of(leaf: Any) -> bytes:
 def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     """Combine the rows that each process has read into one global batch.
 
-    No rows travel: each device gets its part from the process that it belongs to.
+    No rows are sent between processes: each device gets its part from its own process.
 
     Args:
       batch: a PyTree of NumPy arrays of shape (rows here, …), the same shapes in every process.
       mesh: the devices of all processes.
-      axis_name: the mesh axis along which the batch is cut; the first one by default.
+      axis_name: the mesh axis along which the batch is cut; by default, the first axis.
 
     Returns:
       The same PyTree with leaves of shape (rows here × processes, …), in the order of the mesh.
@@ -140,29 +142,30 @@ def shard_update(
 ) -> Runner[T, R]:
     """Run an update step on a mesh as if it were one device: ``jit`` shards the work.
 
-    The step is the one of a single device: its means go over the whole batch, so that gradients
-    and statistics need no axis names, and one random key serves all rows. The compiler inserts the
-    communication.
+    The step is the same as on a single device: its means are taken over the whole batch, so
+    gradients and statistics need no axis names, and one random key serves all rows. The compiler
+    inserts the communication.
 
-    On JAX 0.4 and a mesh of several axes, the step draws other random numbers than on one device,
-    unless ``jax_threefry_partitionable`` is set, as it is by default since 0.5.
+    On JAX 0.4 and a mesh of several axes, the step draws random numbers that differ from those on
+    one device, unless ``jax_threefry_partitionable`` is set, as it is by default since 0.5.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
       mesh: the devices.
-      axis_name: the mesh axis along which the batch is cut; the first one by default.
+      axis_name: the mesh axis along which the batch is cut; by default, the first axis.
       rule: as in :func:`shard_train_state`, for ``run.place``.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``. The train state is from ``run.place``
-      (:func:`shard_train_state`) and keeps its placement, the batch has leaves of shape (rows, …),
-      the metrics are on every device. The train state is donated, as in :func:`jit_update`.
+      ``run(train_state, batch) -> (train_state, metrics)``. The train state comes from
+      ``run.place`` (:func:`shard_train_state`) and keeps its placement, the batch has leaves of
+      shape (rows, …), and the metrics are on every device. The train state is donated, as in
+      :func:`jit_update`.
 
     Raises:
       ArgumentError: ``mesh`` has explicit axes.
-      MeshPlacementError: at the first call, if the train state lies on other devices.
+      MeshPlacementError: when first called, if the train state lies on different devices.
       SharedBufferError: at a call, if two leaves of the train state are one array.
-      BatchDivisionError: at a call, if the devices do not divide the rows.
+      BatchDivisionError: when called, if the number of devices does not divide the rows.
       DonatedBufferError: at a call, if an earlier one has consumed the train state.
 
     Example:
@@ -193,17 +196,18 @@ def shard_map_update(
 ) -> Runner[T, R]:
     """Run an update step on each device of a mesh, with the collectives written out.
 
-    The step sees its own rows only. It averages gradients and metrics over the named axis, as
-    :func:`make_update` does, and so must the modules, by their ``cross_replica_axis``.
+    On each device, the step sees only its own rows. It averages gradients and metrics over the
+    named axis, as :func:`make_update` does, and the modules must average their state through their
+    ``cross_replica_axis``.
 
-    ``shard_map`` runs with its check of replication off: with it, since JAX 0.6, the gradient of a
-    local loss is already summed over the devices, and its mean is too large by a factor of their
-    number.
+    ``shard_map`` runs with its replication check turned off. With the check, since JAX 0.6, the
+    gradient of a local loss is already summed over the devices, so its mean is too large by a
+    factor of the number of devices.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
       mesh: the devices.
-      axis_name: the mesh axis along which the batch is cut; the first one by default.
+      axis_name: the mesh axis along which the batch is cut; by default, the first axis.
       check_replicas: whether to check after the first call that the copies are still equal.
 
     Returns:
@@ -211,10 +215,10 @@ def shard_map_update(
 
     Raises:
       ArgumentError: ``mesh`` has explicit axes.
-      MeshPlacementError: at the first call, if a leaf is not copied to every device.
+      MeshPlacementError: when first called, if a leaf is not copied to every device.
       SharedBufferError: at a call, if two leaves of the train state are one array.
-      BatchDivisionError: at a call, if the devices do not divide the rows.
-      ReplicaMismatchError: at the first call, if the copies have drifted apart.
+      BatchDivisionError: when called, if the number of devices does not divide the rows.
+      ReplicaMismatchError: when first called, if the copies have drifted apart.
       DonatedBufferError: at a call, if an earlier one has consumed the train state.
 
     Example:
@@ -243,7 +247,7 @@ def _expect_auto(mesh: Mesh) -> None:
 
 
 class _Shard(Runner[T, R]):
-    """``jit`` with the placement of the first train state, for all later ones too."""
+    """``jit`` with the placement of the first train state, also for all later train states."""
 
     many_devices = True
     name = "shard_update"

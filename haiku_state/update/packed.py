@@ -21,7 +21,7 @@ from haiku_state.update.runner import Runner
 
 @dataclass(frozen=True)
 class PackedState:
-    """A train state between two calls; ``run.one`` gives the plain one.
+    """A train state between two calls; ``run.one`` returns a plain train state.
 
     Example:
       >>> import jax.numpy as jnp

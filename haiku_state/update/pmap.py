@@ -60,7 +60,7 @@ def pmap_update(
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
-      devices: the devices to run on; by default, those of this process.
+      devices: the devices to run on; by default, all devices of this process.
       axis_name: the name of the device axis.
       check_replicas: whether to check after the first call that the replicas are still equal.
 
@@ -72,9 +72,9 @@ def pmap_update(
 
     Raises:
       ArgumentError: ``devices`` is a name.
-      LeadingAxisError: at a call, if the leading device axis is missing or has the wrong length.
+      LeadingAxisError: when called, if the leading device axis is missing or has the wrong length.
       SharedBufferError: at a call, if two leaves of the train state are one array.
-      ReplicaMismatchError: at the first call, if the replicas have drifted apart.
+      ReplicaMismatchError: when first called, if the replicas have drifted apart.
       DonatedBufferError: at a call, if an earlier one has consumed the train state.
 
     Example:

@@ -22,8 +22,8 @@ def replicate(
 
     Args:
       tree: a PyTree of arrays or random keys, each leaf of shape (…).
-      devices: the devices; by default, those of this process.
-      axis_name: the name of the device axis, the one that :func:`pmap_update` will bind.
+      devices: the devices; by default, the devices of this process.
+      axis_name: the name of the device axis, which :func:`pmap_update` will bind.
 
     Returns:
       The same PyTree with leaves of shape (devices, …), copy ``i`` on device ``i``.
@@ -122,13 +122,14 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
     .. math:: \max_{i,j} |x_i - x_j| \le \mathrm{atol} \quad \forall x \in \mathrm{tree}
 
     Args:
-      tree: a PyTree with leaves of shape (devices, …), or of arrays on a mesh, whose copies on
-        the devices of this process are then compared.
+      tree: a PyTree with leaves of shape (devices, …); or a PyTree of arrays on a mesh, whose
+        copies on the devices of this process are compared.
       atol: the largest difference allowed, in the unit of the leaf.
       axis_name: the name of the device axis, for the advice in the error.
 
     Raises:
-      ReplicaMismatchError: it names each leaf that drifted, and how far.
+      ReplicaMismatchError: the replicas differ; the error names each leaf that drifted and by how
+        much.
 
     Example:
       >>> import jax.numpy as jnp
@@ -153,9 +154,9 @@ def sync_state(state: Tree) -> Tree:
 
     .. math:: \bar{s} = \frac{1}{N} \sum_{i=1}^{N} s_i
 
-    For state that drifted because no axis name averaged it: do this before evaluation and
-    before saving. It makes the replicas equal, not right: the mean of the devices' variances
-    still lacks the variance between the devices' means.
+    This is for state that drifted because no axis name averaged it: call it before evaluation and
+    before saving. It makes the replicas equal but not right, because the mean of the devices'
+    variances still lacks the variance between the devices' means.
 
     Args:
       state: a PyTree with leaves of shape (devices, …). Integer leaves are counts and must

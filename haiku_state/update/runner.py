@@ -27,15 +27,15 @@ _RAISED = (RuntimeError, TypeError, ValueError, IndexError)
 
 
 class Runner(Generic[T, R]):
-    """A step that is compiled once, as :func:`.jit_update` and the like return it.
+    """A step that is compiled once, as :func:`.jit_update` and similar functions return it.
 
-    It is called as ``train_state, metrics = run(train_state, batch)`` with the step of
-    :func:`.make_update`, and as ``metrics = run(train_state, batch)`` with that of
-    :func:`.make_evaluate`. An update consumes its train state, and an evaluation does not.
+    With the step of :func:`.make_update`, it is called as ``train_state, metrics = run(train_state,
+    batch)``; with the step of :func:`.make_evaluate`, it is called as ``metrics = run(train_state,
+    batch)``. An update consumes its train state, but an evaluation does not.
 
     Args:
       step: a pure function of a train state and a batch.
-      axis_name: the name of the axis over which the step averages; None where it sees all rows.
+      axis_name: the name of the axis over which the step averages; None if it sees all rows.
 
     Example:
       >>> import jax.numpy as jnp
@@ -58,7 +58,7 @@ class Runner(Generic[T, R]):
     """The name over which modules average, as their ``cross_replica_axis``."""
 
     trace_count: int
-    """How often JAX has traced, and therefore compiled, the step."""
+    """How many times JAX has traced, and therefore compiled, the step."""
 
     check_replicas = False
     """Whether the first call must leave all replicas equal."""
@@ -88,14 +88,14 @@ class Runner(Generic[T, R]):
         return self.jit(traced)
 
     def place(self, train_state: T) -> T:
-        """Put a copy of a train state where the step wants it; the given one stays usable.
+        """Put a copy of a train state where the step needs it; the given train state stays usable.
 
         Other mappings become dicts, which JAX can name and shard.
         """
         return self.copy(with_dicts(train_state))
 
     def feed(self, batch: Batch) -> Batch:
-        """Give a batch of all rows the form that the step takes."""
+        """Bring a batch of all rows into the form that the step takes."""
         return batch
 
     def feed_all(self, batches: Iterable[Batch]) -> Iterator[Batch]:
@@ -103,7 +103,7 @@ class Runner(Generic[T, R]):
         return map(self.feed, batches)
 
     def one(self, train_state: T) -> T:
-        """Read one replica back, as a copy, which no later call consumes."""
+        """Read one replica back as a copy, which no later call consumes."""
         return self.copy(train_state)
 
     def copy(self, train_state: T) -> T:
@@ -119,7 +119,7 @@ class Runner(Generic[T, R]):
         return train_state
 
     def explain(self, train_state: T, batch: Batch) -> HaikuStateError | None:
-        """Name what JAX has refused, if this runner knows the reason."""
+        """Name what JAX has rejected, if this runner knows the reason."""
         return None
 
     # What all runners do.
@@ -128,8 +128,8 @@ class Runner(Generic[T, R]):
         """Take one step.
 
         Args:
-          train_state: what to start from; the memory of an update's is reused.
-          batch: named arrays, in the form that :meth:`feed` gives them.
+          train_state: the train state to start from; an update reuses its memory.
+          batch: named arrays, in the form that :meth:`feed` returns.
 
         Returns:
           What the step returns.
@@ -155,15 +155,15 @@ class Runner(Generic[T, R]):
         return result
 
     def lower(self, train_state: T, batch: Batch, /) -> Any:
-        """Lower to a program for these arguments without running it, to look at it.
+        """Lower the step to a program for these arguments without running it, in order to inspect
+        it.
 
         Args:
           train_state: a train state, or its shapes and dtypes.
           batch: a batch, or its shapes and dtypes.
 
         Returns:
-          JAX's ``Lowered``; ``.compile().memory_analysis()`` tells the memory of the step, in
-          bytes.
+          JAX's ``Lowered``; ``.compile().memory_analysis()`` gives the memory of the step in bytes.
         """
         try:
             return self._program(train_state).lower(train_state, batch)
@@ -198,7 +198,7 @@ class Runner(Generic[T, R]):
         return self._compiled
 
     def _refuse(self, train_state: T) -> None:
-        """Refuse what would end the process once the devices have started."""
+        """Reject what would end the process once the devices have started."""
         leaves = jax.tree.leaves(train_state)
         arrays = set(map(id, leaves))
         is_own = len(arrays) == len(leaves) and arrays <= self._made

@@ -24,16 +24,16 @@ def make_update(
     frozen: Predicate | None = None,
     weight: Callable[[Batch], jax.Array] | None = None,
 ) -> UpdateFn[TrainState]:
-    r"""Build the pure update step of a loss function and an optimizer.
+    r"""Build the pure update step from a loss function and an optimizer.
 
     .. math:: (p, s, o, r, t) \mapsto (p + \Delta p,\; s',\; o',\; r',\; t + 1)
 
     Here :math:`s'` is the state that the forward pass returned, and :math:`\Delta p, o'` come
     from the optimizer, given the gradient of the loss with respect to the params :math:`p`.
 
-    With ``axis_name`` the step is one replica of many: gradients and metrics are averaged over
+    With ``axis_name``, the step is one replica of many: gradients and metrics are averaged over
     that axis, and each replica draws its own random numbers. The modules that keep the state
-    average it; see ``cross_replica_axis`` of :class:`BatchNorm`.
+    average it themselves; see ``cross_replica_axis`` of :class:`BatchNorm`.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, where the loss is
@@ -42,18 +42,19 @@ def make_update(
       strict: whether the state that ``loss_fn`` returns must pass :func:`check_state` with
         ``is_training=True``.
       frozen: as in :func:`check_state`: the statistics that need not advance.
-      weight: ``weight(batch)``, the number of examples that a device's part of the batch counts
-        for, where devices have unequal parts: ``lambda batch: batch["mask"].sum()``. Gradients
-        and metrics are then means over the examples. All devices count the same by default.
+      weight: ``weight(batch)``, the number of examples in a device's part of the batch, if the
+        devices have unequal parts: ``lambda batch: batch["mask"].sum()``. Gradients and metrics are
+        then means over the examples. By default, all devices have the same weight.
 
     Returns:
       ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``. The metrics
       include ``"loss"``.
 
     Raises:
-      LossFunctionError: at the first call, if ``loss_fn`` returns anything else.
-      DeviceStackedError: at the first call, if the train state has a device axis.
-      HaikuStateError: at the first call, the errors of :func:`check_state`.
+      LossFunctionError: when first called, if ``loss_fn`` does not return
+        ``(loss, (state, metrics))``.
+      DeviceStackedError: when first called, if the train state has a device axis.
+      HaikuStateError: any error that :func:`check_state` raises, when first called.
 
     Example:
       >>> import jax, jax.numpy as jnp, optax
@@ -126,8 +127,8 @@ def example_mean(
 
     .. math:: \frac{\sum_d \sum_i m_{di} x_{di}}{\sum_d \sum_i m_{di}}
 
-    Here :math:`d` counts the devices, :math:`i` the rows of a device, and :math:`m` is the mask.
-    Inside a loss function pass no axis name: its mean is over the device's own rows, and
+    Here :math:`d` counts the devices, :math:`i` counts the rows of a device, and :math:`m` is the
+    mask. Inside a loss function, pass no axis name: its mean is over the device's own rows, and
     :func:`make_update` weights the devices.
 
     Args:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TrainState(NamedTuple):
-    """The five things that training threads from step to step, as one PyTree.
+    """The five parts of a training that are passed from step to step, as one PyTree.
 
     Example:
       >>> from haiku_state import TrainState
@@ -54,12 +54,12 @@ def init_train_state(
 ) -> TrainState:
     """Run ``init`` and set up the optimizer for the params it returns.
 
-    Both are compiled as one program: op by op, they take more than twice as long.
+    Both are compiled as one program, because they take more than twice as long op by op.
 
     Args:
       init: the ``init`` of :func:`pure_pair` or of ``hk.transform_with_state``.
       optimizer: an optax optimizer.
-      rng: a random key; one half initializes, the other is carried along.
+      rng: a random key; one half is used to initialize, and the train state carries the other half.
       args: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch. All
         other values are part of the program, such as a Python bool for ``is_training``.
       kwargs: the same, by name.
@@ -68,7 +68,7 @@ def init_train_state(
       A train state at step 0, in which no array occurs twice, so that an update may consume it.
 
     Raises:
-      StatelessTransformError: ``init`` is that of ``hk.transform``.
+      StatelessTransformError: ``init`` comes from ``hk.transform``.
       ArgumentError: ``rng`` is not a single random key, or ``init`` returns something other than
         ``(params, state)``.
       HaikuStateError: ``init`` fails with one of the named errors.

@@ -4,6 +4,7 @@ import re
 
 import bad_lines
 import pytest
+from chinese import ZH
 
 
 def assert_ends(row, run, folder):
@@ -24,6 +25,24 @@ def assert_ends(row, run, folder):
 @pytest.mark.parametrize("row", bad_lines.LINES, ids=lambda row: row.line[:60])
 def test_a_bad_line_ends_with_one_sentence(row, tmp_path):
     assert_ends(row, bad_lines.run_line, tmp_path)
+
+
+# what Python and the system say, and the words of the line itself, stay as they are
+QUOTED = re.compile(
+    r"'[^']*'|/[^\s：]+|--\w+ \w+|\w+(?:Error|Exit): .*|--(?:args|init): .*|"
+    r"(?:No such file|Is a directory|Not a directory|File name too).*|"
+    r"python -m haiku_state \w+ \w+|missing a required argument|too many positional .*|"
+    r"got an unexpected .*"
+)
+
+
+@pytest.mark.parametrize("row", bad_lines.LINES, ids=lambda row: row.line[:60])
+def test_a_bad_line_is_told_in_one_language(row, tmp_path, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
+    code, _output, errors = bad_lines.run_line(row.line, bad_lines.prepare(tmp_path))
+    assert code == row.code, errors
+    [told] = re.findall(r"^haiku_state(?: \w+){0,2}: 错误：(.+)\n$", errors)
+    assert not re.search(r"[a-z]{2,} [a-z]{2,}", QUOTED.sub("", told)), errors
 
 
 @pytest.mark.parametrize(

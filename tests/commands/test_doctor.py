@@ -151,7 +151,7 @@ REPORTS = {
         core(SIX),
         WORK,
         0,
-        ["All steps work, on a tested set."],
+        ["All steps work, and this set of versions is tested."],
         ["各项全部通过，版本组合也实测过。"],
     ),
     "untested, and works": (
@@ -160,7 +160,7 @@ REPORTS = {
         0,
         [
             "dm-haiku          0.0.17      0.0.14      differs",
-            "All steps work, on a set that was not tested.",
+            "All steps work, but this set of versions was not tested.",
             "To install the tested set 0.6:",
             PIP + TO_SIX,
         ],
@@ -229,7 +229,7 @@ def test_the_report_says_it_in_both_languages(case, language, monkeypatch, capsy
 @pytest.mark.parametrize(
     ("steps", "expected", "result"),
     [
-        (WORK, 0, "All steps work, on a set that was not tested."),
+        (WORK, 0, "All steps work, but this set of versions was not tested."),
         (NO_HAIKU, 1, "This would fail: import haiku."),
     ],
 )
@@ -323,7 +323,7 @@ def test_where_the_environment_is_the_cause_nothing_is_to_be_installed(settings,
     assert code == 1
     assert capsys.readouterr().out.endswith(
         "  This would fail: import haiku.\n"
-        f"  The environment is the cause: it works without {shown}\n"
+        f"  The cause is in the environment: everything works without {shown}\n"
     )
 
 
@@ -340,7 +340,8 @@ def test_the_doctor_names_the_variable(python, variables, shown, tmp_path, user)
     fake(tmp_path, "jax", reads_docstring + reads_platform)
     ran = user.python(*python, "-m", "haiku_state", "doctor", env=environment(tmp_path) | variables)
     assert (ran.returncode, ran.stderr) == (1, "")
-    assert ran.stdout.endswith(f"  The environment is the cause: it works without {shown}\n")
+    cause = f"The cause is in the environment: everything works without {shown}"
+    assert ran.stdout.endswith(f"  {cause}\n")
 
 
 def after_one_update(scale, mean):

@@ -121,7 +121,7 @@ def test_a_closed_form_that_is_another_is_told():
     )
     assert text != FILE
     told = [problem for what, problem in program(text) if what == "the closed form of check 1"]
-    assert "the solution gives something else" in "".join(told)
+    assert "the solution gives a different result" in "".join(told)
 
 
 def test_a_solution_that_fails_is_told():

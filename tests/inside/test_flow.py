@@ -514,14 +514,14 @@ def test_a_module_that_draws_is_named():
 
 
 def test_what_calls_no_module_is_refused():
-    with pytest.raises(ArgumentError, match="no module of Haiku ran"):
+    with pytest.raises(ArgumentError, match="no Haiku module ran"):
         record_flow(lambda x: x + 1, X)
 
 
 @pytest.mark.parametrize("transform", [mini.transform, mini.transform_with_state])
 def test_what_haiku_does_not_know_is_refused(transform):
     pair = transform(lambda x: mini.get_parameter("w", (), init=jnp.ones) * x)
-    with pytest.raises(ArgumentError, match="hooks noted nothing"):
+    with pytest.raises(ArgumentError, match="hooks recorded nothing"):
         record_flow(pair, X)
 
 

@@ -327,7 +327,7 @@ def test_a_reference_is_an_effect():
         ("reference", "cell[...]", "read"),
     ]
     assert cell[...] == 0
-    assert str(report).startswith("`f` has effects on references, and no defect: 2\n")
+    assert str(report).startswith("`f` has no defects, only effects on refs: 2\n")
 
 
 # ---- nothing is left behind

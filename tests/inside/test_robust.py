@@ -251,7 +251,7 @@ def test_an_error_is_told_with_its_line_and_is_no_purity():
         return value @ jnp.ones((4, 4))
 
     text = str(explain(call, x))
-    assert text.startswith("`call` ended with an error. Before it, no impurity was found.")
+    assert text.startswith("`call` ended with an error. No impurity was found before it.")
     assert f"test_robust.py:{call.__code__.co_firstlineno + 2}\n" in text
     assert "return value @ jnp.ones((4, 4))" in text
 
@@ -274,7 +274,7 @@ def test_a_retrace_is_not_called_impure():
     assert str(report).startswith("The second call of `<lambda>` is traced again: 1 difference\n")
     assert report.pure
     report = explain_retrace(lambda value: value, [x], [x])
-    assert str(report) == "The second call of `<lambda>` uses the program of the first."
+    assert str(report) == "The second call of `<lambda>` uses the program of the first call."
 
 
 def test_what_only_its_frame_shows_is_found_and_restored(monkeypatch):

@@ -299,7 +299,7 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
         "  wrong: apply(params, state, rng, inputs)\n"
         "  right: jax.pmap(apply, axis_name='devices')(params, state, rng, inputs)\n"
         "  why:   pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; "
-        "on one device leave cross_replica_axis None: names and shapes are the same\n"
+        "on a single device, leave cross_replica_axis as None: names and shapes are the same\n"
         "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(UnboundAxisError, match=r"^a mean over the axis 'devices'"):
@@ -342,7 +342,7 @@ def test_arguments_that_contradict_each_other_are_refused(given):
         f"{given} is {shown}, but it must be None ({setting}).\n"
         f"  wrong: BatchNorm({setting}, {end}\n"
         f"  right: BatchNorm({needed}, {end}\n"
-        "  why:   one of the two would be silently ignored\n"
+        "  why:   one of the two arguments would be silently ignored\n"
         "  more:  en/api/modules.html"
     )
     with pytest.raises(ValueError, match=r"Cannot|must"):
@@ -358,7 +358,7 @@ FLOATING = (
     "an array of a floating dtype",
     "module(inputs, …)",
     "module(inputs.astype(jnp.float32), …)",
-    "a mean of integers is not an integer: it would be rounded",
+    "a mean of integers is not an integer, so it would be rounded",
 )
 ONE_EXAMPLE = (
     "an array of rank 2 or more",
@@ -366,8 +366,8 @@ ONE_EXAMPLE = (
     "BatchNorm(…)(jnp.stack(examples), is_training)",
     "the mean of one example is the example itself: the output would be 0",
 )
-EPS = "the variance may be 0, and a negative sum has no root"
-FLAG = "Python takes anything for true or false: the string 'False' for true, None for false"
+EPS = "the variance may be 0, and a negative sum of the variance and eps has no square root"
+FLAG = "Python treats anything as true or false: the string 'False' as true, None as false"
 
 
 def no_such_axis(axis):
@@ -449,7 +449,7 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
         f"state['batch_norm/~/mean_ema']['{name}'] is (1, 1), but it must be (1, 3).\n"
         "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
         "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
-        "  why:   init fixes all shapes by the features of its inputs and the arguments of the "
-        "module: at apply, both must be the same\n"
+        "  why:   init sets all shapes from the features of its inputs and the arguments of the "
+        "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"
     )

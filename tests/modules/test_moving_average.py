@@ -156,8 +156,8 @@ def test_a_decay_rate_outside_the_unit_interval_is_refused(decay):
         f"decay_rate is {decay}, but it must be in [0, 1).\n"
         f"  wrong: decay_rate={decay}\n"
         "  right: decay_rate=0.99\n"
-        "  why:   the past has the weight decay_rate and the new value 1 - decay_rate: the first "
-        "must not be negative, and the second must be positive\n"
+        "  why:   the past is weighted by decay_rate and the new value by 1 - decay_rate: the "
+        "first weight must not be negative, and the second must be positive\n"
         "  more:  en/api/modules.html"
     )
 
@@ -272,7 +272,7 @@ REFUSED = {
         "warmup_length is -1, but it must be 0 or more.\n"
         "  wrong: warmup_length=-1\n"
         "  right: warmup_length=0\n"
-        "  why:   it is the number of calls before the past begins to count\n"
+        "  why:   warmup_length is the number of calls before past values count\n"
         "  more:  en/api/modules.html",
     ),
 }

@@ -290,7 +290,7 @@ SCENARIOS = [
         "--num-processes 3 and 2",
         [("--num-processes", "3"), ("--num-processes", "2")],
         [{2, 3}, {2, 3}],
-        "another num_processes",
+        "a different num_processes",
     ),
     Scenario(
         "process 1 never comes",

@@ -34,12 +34,12 @@ EACH = connectable_cpu_devices() or 2  # devices of each process
 LIMIT = 400  # seconds that a process may take before it is killed, and the test fails
 
 LOST = """\
-haiku_state.errors.processes.LostProcessError: process %d of 2 is waiting for another one that \
-died, or has been stuck for %d s.
+haiku_state.errors.processes.LostProcessError: process %d of 2 is waiting for another process, \
+which has died or has been stuck for %d s.
   wrong: for batch in data: train_state, metrics = update(train_state, batch)
   right: train_state = restore_checkpoint(directory, train_state)
-  why:   each update needs all processes: if one is lost, all stop; start them again, from the \
-last checkpoint
+  why:   each update needs all processes: if one process is lost, all of them stop; start all of \
+them again from the last checkpoint
   more:  en/api/processes.html
 """
 JOINING = """\
@@ -229,7 +229,7 @@ DISAGREE = """\
 haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
   wrong: start_processes(…, settings={'seed': process_id})
   right: start_processes(…, settings={'seed': 0})
-  why:   all processes run one program on one train state: start each with the same
+  why:   all processes run one program on one train state: start each process with the same
   more:  en/api/processes.html
 """
 
@@ -252,7 +252,8 @@ haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
     train_state['b']
   wrong: init_train_state(init, optimizer, jax.random.key(process_id), inputs)
   right: init_train_state(init, optimizer, jax.random.key(0), inputs)
-  why:   each process makes its own copy: all must start from the same seed, or from the same file
+  why:   each process creates its own copy, so all processes must start from the same seed or the \
+same file
   more:  en/update/pmapped_update.html
 """
 
@@ -347,8 +348,8 @@ def test_the_devices_that_jax_is_told(monkeypatch, variables, expected):
 
 UNJOINED = """\
 haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not join the others at \
-{address}: one of them is missing, or has another num_processes, or process_id={index} or another \
-one is taken twice.
+{address}: one of them is missing or has a different num_processes, or two of them have \
+the same process_id, such as {index}.
   wrong: start_processes('{address}', 2, {index})
   right: start_processes('{address}', 2, 0); …; start_processes('{address}', 2, 1)
   why:   start each process once, with the same num_processes and a process_id of its own, where \

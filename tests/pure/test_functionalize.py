@@ -520,7 +520,8 @@ def test_what_is_not_an_ordinary_class_is_refused(given, shown):
         f"cls is {shown}, but it must be an ordinary Python class.\n"
         f"  wrong: functionalize({shown})\n"
         f"  right: pure_pair({shown})\n"
-        "  why:   functionalize carries the attributes of a class's instances; a Haiku module or "
+        "  why:   functionalize turns the attributes of a class's instances into state; a Haiku "
+        "module or "
         "a function keeps its state elsewhere\n"
         "  more:  en/api/pure.html"
     )
@@ -676,7 +677,8 @@ def test_a_size_is_static_where_the_caller_says_so(size):
         "`self.size` is traced, but Python has to read it during tracing.\n"
         "  wrong: functionalize(Sized)\n"
         '  right: functionalize(Sized, static=("size",))\n'
-        "  why:   a number is state, so jit replaces it by a tracer without a value; a size or a "
+        "  why:   a number is state, so jit replaces it with a tracer that has no value; a size "
+        "or a "
         "flag must be static, and a number that methods change cannot be: choose with jnp.where or "
         "jax.lax.cond instead\n"
         "  more:  en/api/pure.html"
@@ -745,7 +747,7 @@ def test_numbers_inside_what_is_static_are_sizes_and_arrays_stay_state():
     with pytest.raises(errors.StaticAttributeError) as caught:
         functions.grow(state)
     assert str(caught.value).startswith(
-        "Whole.grow changed what is not state:\n"
+        "Whole.grow changed anything that is not state:\n"
         "    self.part.n: 3 -> 4\n"
         "  wrong: functionalize(Whole, static=…)\n"
         "  right: functionalize(Whole)\n"

@@ -70,7 +70,9 @@ def test_a_module_made_in_a_loop_of_haiku_is_named(loop):
         module = linear()
         return loop(module, x)
 
-    with pytest.raises(ArgumentError, match=r"a function that makes params, but it must be a func"):
+    with pytest.raises(
+        ArgumentError, match=r"a function that creates params, but it must be a func"
+    ):
         hs.pure_pair(wrong).init(key(), X)
     assert hs.pure_pair(right).init(key(), X)[0]["linear"]["w"].shape == (3, 3)
 

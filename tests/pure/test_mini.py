@@ -917,7 +917,7 @@ def key(hk):
 
 
 NO_FRAME, NO_KEPT = (
-    (errors.OutsideTransformError, f"`{name}` was used outside of a transformed function.")
+    (errors.OutsideTransformError, f"`{name}` was used outside a transformed function.")
     for name in ("Module", "Kept")
 )
 NO_KEY = (errors.MissingKeyError, "random numbers are drawn, but rng is None.")
@@ -928,7 +928,7 @@ NO_STATE = (
 )
 NO_PLACE = (
     errors.StatelessTransformError,
-    "the function went through hk.transform, which has no place for state.",
+    "the function was transformed with hk.transform, which has no place for state.",
 )
 ERRORS = {
     "constructed": (constructed, *NO_KEPT, "wrong: Kept(…)"),
@@ -942,18 +942,18 @@ ERRORS = {
     "no key in init": (init(key), *NO_KEY, "apply(params, state, rng, inputs)"),
     "no key in apply": (apply(key), *NO_KEY, "apply(params, state, rng, inputs)"),
     "no key for a parameter": (init(random_parameter), *NO_KEY, "apply(params, state, rng"),
-    "no parameter": (apply(parameter), *NO_PARAMETER, "init creates every parameter"),
+    "no parameter": (apply(parameter), *NO_PARAMETER, "init creates"),
     "no parameter, nor key": (apply(random_parameter), *NO_PARAMETER, "init creates"),
     "no parameter of a module": (
         absent_in_module,
         errors.UninitializedParameterError,
         "params['reader']['w'] is not in params.",
-        "init creates every parameter",
+        "init creates",
     ),
     "parameter without init": (
         init(lambda hk: hk.get_parameter("w", ())),
         *NO_PARAMETER,
-        "init creates every parameter",
+        "init creates",
     ),
     "state without init": (apply(lambda hk: hk.get_state("x")), *NO_STATE, "wrong: hk.get_state("),
     "the same in init": (

@@ -118,7 +118,7 @@ def test_what_is_neither_a_module_nor_a_function_is_refused(given, shown):
         f"module is {shown}, but it must be a module class or a function.\n"
         f"  wrong: pure_pair({shown})\n"
         "  right: pure_pair(hk.Linear, 8)\n"
-        "  why:   at each init and apply, the pair constructs the module, or calls the function\n"
+        "  why:   each call of init or apply constructs the module or calls the function\n"
         "  more:  en/haiku/pure_pair.html"
     )
 
@@ -161,8 +161,8 @@ def test_another_number_of_features_at_apply_is_named():
         f"params['linear']['w'] is (7, 2), but it must be ({features}, 2).\n"
         "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
         "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
-        "  why:   init fixes all shapes by the features of its inputs and the arguments of the "
-        "module: at apply, both must be the same\n"
+        "  why:   init sets all shapes from the features of its inputs and the arguments of the "
+        "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"
     )
     assert isinstance(caught.value.__cause__, ValueError)

@@ -287,7 +287,8 @@ def test_rows_that_do_not_divide_are_named(batch, rows, fitting):
         f"a batch of {rows} rows does not divide among 4 microbatches.\n"
         "  wrong: accumulate(loss_fn, 4, …)\n"
         f"  right: batches(data, batch_size={fitting})\n"
-        "  why:   the mean of the parts' means is that of the batch only for equal parts\n"
+        "  why:   the mean of the parts' means equals the mean of the batch only if all parts "
+        "have the same number of rows\n"
         "  more:  en/update/pmapped_update.html"
     )
 

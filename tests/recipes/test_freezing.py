@@ -122,7 +122,8 @@ def test_a_predicate_that_holds_for_no_param_is_named():
         "    params['linear']['w']\n"
         '  wrong: freeze_params(…, lambda module, name, value: module == "lineer")\n'
         '  right: freeze_params(…, lambda module, name, value: module == "linear")\n'
-        "  why:   otherwise everything would silently go on changing\n"
+        "  why:   otherwise nothing would be frozen, and all params would silently continue to "
+        "change\n"
         "  more:  en/api/recipes.html"
     )
 

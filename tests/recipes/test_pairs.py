@@ -307,7 +307,8 @@ def test_two_averages_are_refused_and_not_one_of_them_taken(optimizer):
         with pytest.raises(ArgumentError) as caught:
             recipes.averaged_params(given)
         assert caught.value.what == (
-            "opt_state is one with several averages, but it must be one with a single average."
+            "opt_state is an opt_state with several averages, but it must be an opt_state with a "
+            "single average."
         )
 
 

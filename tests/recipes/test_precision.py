@@ -387,7 +387,7 @@ def test_a_scale_without_a_scaled_loss_is_named():
     with pytest.raises(LossScaleError) as caught:
         hs.make_update(product, optimizer)(product_state(optimizer), {"x": jnp.ones(2)})
     assert str(caught.value) == (
-        "the loss must be scaled exactly once, but the gradients are not those of a scaled loss.\n"
+        "the loss must be scaled exactly once, but the gradients do not come from a scaled loss.\n"
         "  wrong: make_update(loss_fn, optimizer)\n"
         "  right: make_scaled_update(loss_fn, optimizer)\n"
         "  why:   make_scaled_update multiplies the loss by the scale, and scale_loss, outermost, "

@@ -233,7 +233,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
     for path in files(tmp_path):
         with pytest.raises(errors.DamagedFileError) as caught:
             hs.storage.load_numpy(path)
-        assert caught.value.what.startswith(f"{path} is damaged, or something else wrote it:")
+        assert caught.value.what.startswith(f"{path} is damaged, or was written by something else:")
         assert caught.value.values["right"] == f'save_numpy("{path}", to_numpy(params, state))'
 
 

@@ -318,7 +318,8 @@ def test_another_train_state_of_this_or_an_earlier_step_is_refused(tmp_path):
             "different train state.\n"
             f'  wrong: save_checkpoint("{tmp_path}", train_state)  # step {step}\n'
             f'  right: save_checkpoint("{tmp_path}-new", train_state)\n'
-            "  why:   a later restore would take the other one; nothing was written or replaced\n"
+            "  why:   a later restore would read the checkpoint of the other train state; nothing "
+            "was written or replaced\n"
             "  more:  en/api/storage.html"
         )
     assert names_in(tmp_path) == ["3"]
@@ -543,12 +544,13 @@ def test_if_none_is_intact_training_does_not_start_over(tmp_path):
         restore_checkpoint(tmp_path, train_state_of())
     assert isinstance(caught.value, ValueError)
     assert text_of(caught) == (
-        f"{tmp_path} is damaged, or something else wrote it:\n"
+        f"{tmp_path} is damaged, or was written by something else:\n"
         "    step 2: manifest has changed since it was written\n"
         "    step 1: manifest has changed since it was written\n"
         f'  wrong: restore_checkpoint("{tmp_path}", train_state)\n'
         f'  right: restore_checkpoint("{tmp_path}-copy", train_state)\n'
-        "  why:   nothing was loaded, because its numbers may be wrong: bring it back from a copy, "
+        "  why:   nothing was loaded, because its numbers may be wrong: restore the file from a "
+        "copy, "
         "or save again under a different name\n"
         "  more:  en/api/storage.html"
     )
@@ -665,9 +667,9 @@ def test_a_device_axis_is_refused(tmp_path):
         "train_state.step has shape (4,) instead of (): it has a leading axis.\n"
         "  wrong: save_checkpoint(directory, train_state)\n"
         "  right: save_checkpoint(directory, unreplicate(train_state))\n"
-        "  why:   these are stacked, the copies of all devices by `replicate`, or the members of "
-        "an ensemble by `jax.vmap`, and would silently broadcast; members go through "
-        "`jax.vmap(apply)` or `vmap_update`\n"
+        "  why:   these arrays are stacked, either the copies of all devices, made by "
+        "`replicate`, or the members of an ensemble, made by `jax.vmap`, and they would silently "
+        "broadcast; members belong in `jax.vmap(apply)` or `vmap_update`\n"
         "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(DeviceStackedError) as caught:
@@ -681,7 +683,7 @@ def test_a_donated_train_state_is_refused(tmp_path):
     train_state = train_state_of()
     train_state.opt_state[0]["mu"].delete()
     text = refused(DonatedBufferError, tmp_path, train_state)
-    assert text.startswith("train_state.opt_state[0]['mu'] was given to an earlier update")
+    assert text.startswith("train_state.opt_state[0]['mu'] was passed to an earlier update")
     with pytest.raises(DonatedBufferError):
         restore_checkpoint(tmp_path, train_state)
 
@@ -692,7 +694,8 @@ def test_keeping_none_is_refused(tmp_path, keep):
         f"keep is {keep}, but it must be an integer of at least 1.\n"
         f"  wrong: save_checkpoint(directory, train_state, keep={keep})\n"
         "  right: save_checkpoint(directory, train_state, keep=1)\n"
-        "  why:   older checkpoints are deleted once the new one is complete; one must remain\n"
+        "  why:   older checkpoints are deleted once the new checkpoint is complete; at least one "
+        "must remain\n"
         "  more:  en/api/storage.html"
     )
 
@@ -713,7 +716,8 @@ def test_a_train_state_without_a_step_is_refused(tmp_path, train_state, found, r
         f"train_state{found}, but it must be a nonnegative integer.\n"
         "  wrong: save_checkpoint(directory, train_state)\n"
         f"  right: save_checkpoint(directory, {right})\n"
-        "  why:   the step is the name of the checkpoint; the newest has the largest step\n"
+        "  why:   a checkpoint is named by its step, and the newest checkpoint has the largest "
+        "step\n"
         "  more:  en/api/storage.html"
     )
 
@@ -733,10 +737,10 @@ def test_a_leaf_that_cannot_be_saved_exactly_is_refused(tmp_path, leaf, found):
     train_state = train_state_of()._replace(params={"linear": {"w": leaf}})
     assert refused(ArgumentError, tmp_path, train_state) == (
         f"train_state.params['linear']['w'] is {found}, but it must be an array or a random key, "
-        "under a name of its own.\n"
+        "under a unique name.\n"
         '  wrong: state = {"mean": np.zeros(3)}\n'
         '  right: state = {"mean": jnp.zeros(3)}\n'
-        "  why:   a checkpoint holds exactly the dtypes that JAX and Orbax both have\n"
+        "  why:   a checkpoint can hold only dtypes that both JAX and Orbax support\n"
         "  more:  en/api/storage.html"
     )
     with pytest.raises(ArgumentError):
@@ -824,7 +828,7 @@ def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path):
     )
     with pytest.raises(CheckpointDirectoryError, match="NotADirectoryError") as caught:
         restore_checkpoint(path, train_state_of())
-    assert "no older one was taken" in text_of(caught)
+    assert "no older checkpoint was used" in text_of(caught)
     with pytest.raises(CheckpointDirectoryError, match="NotADirectoryError"):
         save_checkpoint(path / "below", train_state_of())
     assert path.read_text() == "mine"
@@ -896,7 +900,8 @@ def test_a_newer_format_is_refused_and_stays(tmp_path, newer):
         "knows formats up to 1.\n"
         f'  wrong: restore_checkpoint("{tmp_path}", train_state)\n'
         f'  right: restore_checkpoint("{tmp_path}", train_state)  # in the newer haiku_state\n'
-        "  why:   a newer haiku_state has written it; nothing was read, replaced or deleted\n"
+        "  why:   the checkpoint was written by a newer haiku_state; nothing was read, replaced "
+        "or deleted\n"
         "  more:  en/api/storage.html"
     )
     for step in (2, 1, 3, 4, 5):  # the last ones would delete it
@@ -943,7 +948,7 @@ def test_two_runs_do_not_save_in_one_folder_at_once(tmp_path, monkeypatch):
         f"the checkpoints in {tmp_path} cannot be used: another run is saving there.\n"
         f'  wrong: save_checkpoint("{tmp_path}", train_state)  # in two runs\n'
         f'  right: save_checkpoint("{tmp_path}-2", train_state)\n'
-        "  why:   each run has a folder of its own: they would replace each other's checkpoints\n"
+        "  why:   each run needs its own folder: two runs would replace each other's checkpoints\n"
         "  more:  en/api/storage.html"
     ]
     save_checkpoint(tmp_path, train_state_of(3))

@@ -219,7 +219,7 @@ def test_both_processes_get_the_same_result(both, name, expected):
             "SavedMismatchError",
             "    train_state.many: float32[8,3] -> float32[4,3]",
         ),
-        ("none whole", "DamagedFileError", "DIR is damaged, or something else wrote it:"),
+        ("none whole", "DamagedFileError", "DIR is damaged, or was written by something else:"),
     ],
 )
 def test_an_error_is_raised_in_both_processes(both, name, error, what):

@@ -46,7 +46,7 @@ def test_a_consumed_tree_cannot_be_copied_to_devices(four):
     tree["w"].delete()  # as an update does that has consumed it
     for place in (hs.replicate, lambda tree: hs.shard_train_state(tree, mesh)):
         with pytest.raises(
-            DonatedBufferError, match=r"^train_state\['w'\] was given to an earlier"
+            DonatedBufferError, match=r"^train_state\['w'\] was passed to an earlier"
         ):
             place(tree)
 
@@ -116,7 +116,7 @@ def test_each_leaf_that_drifted_is_named_with_how_far():
         "    ['count'] by 2\n"
         '  wrong: hk.set_state("mean", mean)\n'
         '  right: hk.set_state("mean", jax.lax.pmean(mean, "devices"))\n'
-        "  why:   each device saw other rows, and nothing averaged what it computed from them\n"
+        "  why:   each device saw different rows, and nothing averaged what it computed from them\n"
         "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(ReplicaMismatchError, match=r"by 2\.5") as caught:
@@ -231,7 +231,8 @@ def test_use_devices_refuses_what_no_machine_can_hold(count, right, monkeypatch)
         f"count is {count}, but it must be 1–1024.\n"
         f"  wrong: use_devices({count})\n"
         f"  right: use_devices({right})\n"
-        "  why:   each simulated device has threads of its own, and no machine has more real ones\n"
+        "  why:   each simulated device has its own threads, and no machine has that many real "
+        "devices\n"
         "  more:  en/api/update.html"
     )
     assert dict(os.environ) == before
@@ -267,7 +268,8 @@ def test_use_devices_in_a_fresh_process(user):
         "9 devices were requested, but JAX has started with 4.\n"
         "  wrong: jax.devices(); use_devices(9)\n"
         "  right: use_devices(9); jax.devices()\n"
-        "  why:   the number of CPU devices is fixed when JAX starts them: ask before the first "
+        "  why:   the number of CPU devices is fixed when JAX starts them: request them before "
+        "the first "
         "computation\n"
         "  more:  en/update/devices.html\n"
     ), ran.stderr[-2000:]

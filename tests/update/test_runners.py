@@ -574,7 +574,8 @@ def test_a_train_state_that_lies_elsewhere_is_named(runner):
     assert rest == [
         "  wrong: run(train_state, batch)",
         "  right: run(shard_train_state(train_state, mesh), batch)",
-        "  why:   a compiled step on a mesh expects every leaf in its place, and leaves it there",
+        "  why:   a compiled step on a mesh expects each leaf with a fixed placement and returns "
+        "it with the same placement",
         "  more:  en/api/update.html",
     ]
     run(run.place(elsewhere), ones())

@@ -42,12 +42,12 @@ def print_outcome(findings: Findings, steps: list[Step], breaking: Sequence[str]
     if failing:
         text = _("This would fail: {failing}.")
     elif findings.tested:
-        text = _("All steps work, on a tested set.")
+        text = _("All steps work, and this set of versions is tested.")
     else:
-        text = _("All steps work, on a set that was not tested.")
+        text = _("All steps work, but this set of versions was not tested.")
     print("  " + translated(text).format(failing=", ".join(failing)))
     if breaking:  # then nothing has to be installed
-        text = _("The environment is the cause: it works without {settings}")
+        text = _("The cause is in the environment: everything works without {settings}")
         settings = " ".join(breaking).replace("PYTHONOPTIMIZE=2", "PYTHONOPTIMIZE=2 (python -OO)")
         print("  " + translated(text).format(settings=settings))
     elif findings.nearest is None:

@@ -22,23 +22,28 @@ from haiku_state.exercises.sandbox.server import ask_server
 COMMAND = "python -m haiku_state exercises"
 
 STARTED = _("{file} is ready. Read it, change it, and check it:")
-CONTINUED = _("{file} is there already, as you left it. Check it:")
+CONTINUED = _("{file} already exists, as you left it. Check it:")
 NEXT = _("Next: {command}")
 ALL_PASSED = _("All exercises are passed.")
 STUCK = _("If you are stuck: {command}")
 HINT = _("Hint {number} of {count}: {text}")
-NO_SOLUTION = _("the solution of {name} is shown once it has passed, or after its last hint")
+NO_SOLUTION = _(
+    "the solution of {name} is shown only once the exercise has passed or all its hints have been "
+    "shown"
+)
 KEPT = _("What you wrote is now {file}.")
 AFTER_HINTS = _("A solution: {command}")
 PART = _("{part}: {count}")
 PASSED_COUNT = _("{passed} of {count} passed")
 WATCHING = _("Waiting for a file in {folder} to be saved; Ctrl-C ends this.")
 WRITTEN = _("{count} files were written to {folder}.")
-BEGUN = _("{file} is a copy of the exercise {model}. Change it, and try it:")
+BEGUN = _("{file} is a copy of the exercise {model}. Change it and try it:")
 PLACE = _("line {line}, {what}")
-TRIED = _("{right} of {count} are as the file says.")
+TRIED = _("{right} of {count} results are as the file expects.")
 GRADED = _("{count} answers were checked; the table is {file}.")
 ABOUT = _("{title} ({kind}, {minutes} min)")
+NO_FOLDER = _("{path} is not a folder")
+NO_FILE = _("{path} is not a file")
 TRY = _("{problem}; try: {right}")
 
 
@@ -55,53 +60,67 @@ def add_arguments(parser: OneLineParser) -> None:
         )
         if "name" in arguments:
             group = command.add_argument_group(translated(_("arguments")))
-            text = translated(_("which exercise; the one that you worked on last by default"))
+            text = translated(_("which exercise; by default, the exercise that you worked on last"))
             group.add_argument("name", metavar="NAME", nargs="?", help=text)
         if "dir" in arguments:
-            text = _("the folder with your answers; this folder, or {folder} in it, by default")
+            text = _(
+                "the folder with your answers; by default, the current folder or {folder} in it"
+            )
             text = translated(text).format(folder=DEFAULT)
             command.add_option("--dir", type=Path, metavar="DIR", text=text)
         command.set_defaults(run=functools.partial(_run, run, command))
         return command
 
     add("list", _list, _("list all exercises"), "dir")
-    start = add("start", _start, _("make the file of an exercise, or go on with it"), "dir")
+    start = add("start", _start, _("create the file of an exercise, or continue with it"), "dir")
     group = start.add_argument_group(translated(_("arguments")))
-    text = translated(_("which exercise; the first one that has not passed by default"))
+    text = translated(_("which exercise; by default, the first that has not passed"))
     group.add_argument("name", metavar="NAME", nargs="?", help=text)
-    text = translated(_("the folder to make it in; {folder} by default")).format(folder=DEFAULT)
+    text = translated(_("the folder to create the file in; {folder} by default")).format(
+        folder=DEFAULT
+    )
     group.add_argument("place", metavar="DIR", nargs="?", type=Path, help=text)
     add("check", _check, _("check your answer"), "name", "dir")
     add("hint", _hint, _("show one more hint"), "name", "dir")
     add("solution", _solution, _("show a solution"), "name", "dir")
-    add("reset", _reset, _("begin again, and keep what you wrote as another file"), "name", "dir")
-    add("progress", _progress, _("show what has passed"), "dir")
+    add("reset", _reset, _("start over and keep what you wrote in another file"), "name", "dir")
+    add("progress", _progress, _("show which exercises have passed"), "dir")
     add("watch", _watch, _("check each answer whenever it is saved"), "dir")
-    export = add("export", _export, _("write all exercises, for a class"))
+    export = add("export", _export, _("write the files of all exercises, for a class"))
     group = export.add_argument_group(translated(_("arguments")))
     group.add_argument("dir", metavar="DIR", type=Path, help=translated(_("the folder to write")))
     export.add_option(
         "--format", choices=("notebook", "folder"), default="notebook",
         text=_("notebooks, one for each part, or Python files"),
     )  # fmt: skip
-    export.add_option("--solutions", action="store_true", text=_("with the solutions"))
-    new = add("new", _new, _("write the file of an exercise of your own"))
+    export.add_option("--solutions", action="store_true", text=_("write the solutions too"))
+    new = add("new", _new, _("write the file for an exercise of your own"))
     group = new.add_argument_group(translated(_("arguments")))
-    text = translated(_("what it is called: letters, digits and underscores"))
+    text = translated(_("the name of the exercise: letters, digits and underscores"))
     group.add_argument("name", metavar="NAME", help=text)
     new.add_option(
         "--from", dest="model", metavar="NAME", default="counter",
         text=_("the exercise of the course whose file to begin with"),
     )  # fmt: skip
-    test = add("test", _test, _("try the solution and each program in the file of an exercise"))
+    test = add(
+        "test", _test, _("run the solution and all other programs in the file of an exercise")
+    )
     group = test.add_argument_group(translated(_("arguments")))
-    group.add_argument("file", metavar="FILE", type=Path, help=translated(_("such a file")))
-    graded = add("grade", _grade, _("check the answers of many learners, and write a table"))
+    group.add_argument(
+        "file", metavar="FILE", type=Path, help=translated(_("the file of an exercise"))
+    )
+    graded = add(
+        "grade", _grade, _("check the answers of many learners and write a table of the results")
+    )
     group = graded.add_argument_group(translated(_("arguments")))
-    text = translated(_("holds a folder for each learner, with files or notebooks"))
+    text = translated(_("a folder that has one folder for each learner, with files or notebooks"))
     group.add_argument("folder", metavar="FOLDER", type=Path, help=text)
     graded.add_option(
-        "--out", type=Path, metavar="FILE", default=Path("grades.csv"), text=_("the table to write")
+        "--out",
+        type=Path,
+        metavar="FILE",
+        default=Path("grades.csv"),
+        text=_("the file for the table"),
     )
 
 
@@ -121,8 +140,8 @@ def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.N
             return command(parser, options, folder)
     except ExerciseError as error:
         problem, right = error.what.rstrip(".。"), error.values["right"]
-        told = translated(TRY, language).format(problem=problem, right=right)
-        parser.error(told if right else problem)
+        with reading(language):
+            parser.reject(TRY if right else "{problem}", problem=problem, right=right)
 
 
 def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
@@ -203,7 +222,7 @@ def _tell(folder: Folder, name: str, passed: bool, text: str) -> None:
 def _chosen(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> str:
     name = options.name or folder.current
     if name is None:
-        parser.error("which exercise? the command `list` shows them")
+        parser.reject(_("which exercise? the command `list` shows them"))
     return course.known(name)
 
 
@@ -222,7 +241,7 @@ def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) ->
 def _solution(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
     if not folder.passed(name) and folder.hints(name) < len(course.load(name).hints):
-        parser.error(translated(NO_SOLUTION).format(name=name))
+        parser.reject(NO_SOLUTION, name=name)
     print(solution(name), end="")
     return 0
 
@@ -264,7 +283,9 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
     _check_folder(parser, options.dir)
     write = write_notebooks if options.format == "notebook" else write_folder
     if options.dir.exists() and any(options.dir.iterdir()):
-        parser.error(f"{options.dir} is not empty, and nothing in it is overwritten")
+        parser.reject(
+            _("{folder} is not empty, and nothing in it is overwritten"), folder=options.dir
+        )
     files = write(options.dir, reader_language(), options.solutions)
     print(translated(WRITTEN).format(count=len(files), folder=options.dir))
     return 0
@@ -273,14 +294,15 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
 def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
     if not options.name.isidentifier():
         close = re.sub(r"[^0-9A-Za-z]+", "_", options.name).strip("_") or "my_exercise"
-        parser.error(f"{options.name} is not a name; try: {close}")
+        problem = translated(_("{name} is not a name")).format(name=options.name)
+        parser.reject(TRY, problem=problem, right=close)
     file = Path(f"{options.name}.py")
     text = course.source_of(options.model)
     try:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        parser.error(f"{file} exists; choose another name")
+        parser.reject(_("{file} exists; choose another name"), file=file)
     _print(translated(BEGUN).format(file=file, model=options.model))
     print(f"  {COMMAND} test {file}")
     return 0
@@ -291,16 +313,17 @@ def _test(parser: OneLineParser, options: argparse.Namespace, _none: None) -> in
     from haiku_state.exercises.trial import tried
 
     if not options.file.is_file():
-        parser.error(f"{options.file} is not a file")
+        parser.reject(NO_FILE, path=options.file)
     exercise = read(options.file.stem, text_in(options.file))
     print(_about(exercise))
     if missing := missing_for(exercise):
         parser.error(missing)
     right = wrong = 0
+    colon = languages()[reader_language()].colon
     for one in tried(exercise):
         right, wrong = right + (not one.problem), wrong + bool(one.problem)
         place = translated(PLACE).format(line=one.line, what=one.what)
-        text = f"✗ {place}: {one.problem}" if one.problem else f"✓ {place}"
+        text = f"✗ {place}{colon}{one.problem}" if one.problem else f"✓ {place}"
         print(wrapped(text, COLUMNS - 1, "  "))
         if one.problem and one.result is not None:
             print(textwrap.indent(str(one.result), "      "))
@@ -312,11 +335,11 @@ def _grade(parser: OneLineParser, options: argparse.Namespace, _none: None) -> i
     from haiku_state.exercises.grade import grade
 
     if not options.folder.is_dir():
-        parser.error(f"{options.folder} is not a folder")
+        parser.reject(NO_FOLDER, path=options.folder)
     if not options.out.parent.is_dir():
-        parser.error(f"{options.out.parent} is not a folder")
+        parser.reject(NO_FOLDER, path=options.out.parent)
     if options.out.exists():
-        parser.error(f"{options.out} exists; choose another file with --out")
+        parser.reject(_("{file} exists; choose another file with --out"), file=options.out)
     count = grade(options.folder, options.out)
     print(translated(GRADED).format(count=count, file=options.out))
     return 0
@@ -326,7 +349,7 @@ def _check_folder(parser: OneLineParser, path: Path) -> None:
     """End the command where a folder cannot be made."""
     existing = next((each for each in (path, *path.parents) if each.exists()), path)
     if not existing.is_dir():
-        parser.error(f"{path} is not a folder")
+        parser.reject(NO_FOLDER, path=path)
 
 
 def _print(text: str) -> None:

@@ -7,13 +7,13 @@ import sys
 
 import haiku_state as hs
 from haiku_state.commands.explain.target import check_fit, evaluated, find, imported
-from haiku_state.commands.parser import OneLineParser, in_one_line
+from haiku_state.commands.parser import OneLineParser, in_one_line, problem_line
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 
 MORE = _(
     "The file is imported, and the arguments are evaluated, as Python code on this machine; the "
-    "function is only traced. Exit code: 0 if nothing is found; 1 if something is, or if the "
+    "function is only traced. Exit code: 0 if nothing is found; 1 if something is found or the "
     "function raises an error; 2 if the command line is wrong."
 )
 
@@ -23,14 +23,18 @@ def add_arguments(parser: OneLineParser) -> None:
     # fmt: off
     parser.add_argument_group(translated(_("arguments"))).add_argument(
         "target", metavar="FILE.py:FUNCTION", help=translated(_(
-            "the function; a method is CLASS.METHOD, and a module that can be imported may stand "
-            "for the file")))
+            "the function; a method is written as CLASS.METHOD; instead of a file, you can name a "
+            "module that can be imported")))
     add = parser.add_option
     add("--args", metavar="LIST",
-        text=_("what to call it with, as in Python, for example jnp.ones(3), flag=True; all names "
-               "of the file are known, and jnp, np, jax and hk; f32[3,4] is an array of that "
-               "shape, without data (also f16, bf16, i8, i32, u8, u32)"))
-    add("--init", metavar="LIST", text=_("for a method: what to construct its class with"))
+        text=_(
+            "the arguments of the call, as in Python, for example jnp.ones(3), flag=True; all "
+            "names of the file can be used, and also jnp, np, jax and hk; f32[3,4] stands for an "
+            "array of that shape, without data (also f16, bf16, i8, i32, u8, u32)"
+        ))
+    add("--init", metavar="LIST", text=_(
+        "for a method: the arguments with which its class is constructed"
+    ))
     add("--json", action="store_true", text=_("print the report as JSON"))
     # fmt: on
     parser.epilog = translated(MORE)
@@ -54,7 +58,8 @@ def run(parser: OneLineParser, options: argparse.Namespace) -> int:
         try:
             report = hs.explain(function, *args, **kwargs)
         except SystemExit as error:
-            problem = f"{name} raises {in_one_line(error)} while it is traced"
-            parser.exit(1, f"{parser.prog}: error: {problem}")
+            told = translated(_("{name} raises {error} while it is traced"))
+            problem = told.format(name=name, error=in_one_line(error))
+            parser.exit(1, problem_line(parser.prog, problem))
     print(report.to_json() if options.json else report.text())
     return 0 if report.pure and report.error is None else 1

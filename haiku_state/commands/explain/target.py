@@ -22,8 +22,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.commands.parser import OneLineParser, in_one_line
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+NO_NAME = _("{name} is not the name of a function; pass its arguments with --args")
+NOT_IMPORTED = _("{name} cannot be imported")
+NOT_READ = _("{name} cannot be read")
+NOT_EVALUATED = _("{name} cannot be evaluated")
+NOT_FOUND = _("{name} was not found: there is no {part}")
+NOT_FOUND_CLOSE = _("{name} was not found: there is no {part}; did you mean {close}?")
+NO_INIT = _("--init is for the method of a class, as Counter.count, and not for {name}")
+IN_HAIKU = _(
+    "{name} belongs to a Haiku module, which needs a transform: write pair = hs.pure_pair(…) in "
+    "the file, and name pair.apply"
+)
+NEEDS_INSTANCE = _("{name} needs an instance")
+MAY_NEED_INIT = _("{name} needs an instance, which may need --init")
+SAID = _("{problem}: {reason}")
+SAID_AT = _("{problem}: {reason} (line {line})")
 
 
 class Shapes:
@@ -64,12 +82,12 @@ def imported(parser: OneLineParser, target: str) -> Iterator[tuple[types.ModuleT
     """
     place, _colon, name = target.rpartition(":")
     if not place or not name:
-        parser.error(f"{target!r} is not FILE.py:FUNCTION")
+        parser.reject(_("{target} is not FILE.py:FUNCTION"), target=repr(target))
     if not _is_dotted(name):
-        parser.error(f"{name!r} is not the name of a function; what to call it with is --args")
+        parser.reject(NO_NAME, name=repr(name))
     file = Path(place).absolute() if place.endswith(".py") else None
     if not file and (Path(place).is_file() or not _is_dotted(place)):
-        parser.error(f"{place!r} is neither a .py file nor a module")
+        parser.reject(_("{place} is neither a .py file nor a module"), place=repr(place))
     module = types.ModuleType(_unused(file.stem if file else place))
     path, argv = sys.path[:], sys.argv
     sys.path.insert(0, str(file.parent if file else Path.cwd()))
@@ -78,7 +96,7 @@ def imported(parser: OneLineParser, target: str) -> Iterator[tuple[types.ModuleT
         if file:
             _run_file(parser, place, file, module)
         else:
-            with _told(parser, f"{place} cannot be imported"):
+            with _told(parser, NOT_IMPORTED, name=place):
                 module = importlib.import_module(place)
         yield module, name
     finally:
@@ -103,11 +121,11 @@ def _run_file(parser: OneLineParser, place: str, file: Path, module: types.Modul
     try:
         source = file.read_bytes()
     except OSError as error:
-        parser.error(f"{place} cannot be read: {error.strerror}")
+        parser.reject(SAID, problem=_problem(NOT_READ, name=place), reason=error.strerror)
     module.__file__ = str(file)
     module.__package__ = ""
     sys.modules[module.__name__] = module
-    with _told(parser, f"{place} cannot be imported", file):
+    with _told(parser, NOT_IMPORTED, file, name=place):
         exec(compile(source, str(file), "exec", dont_inherit=True), vars(module))
 
 
@@ -131,27 +149,24 @@ def find(
         owner = found
         if _needs_instance(owner, part):
             owner, is_made = _instance(parser, module, owner, name, init), True
-        with _told(parser, f"{name} cannot be read"):
+        with _told(parser, NOT_READ, name=name):
             found = getattr(owner, part, _MISSING)
         if found is _MISSING:
             close = difflib.get_close_matches(part, dir(owner), 1)
-            hint = f"; did you mean {close[0]}?" if close else ""
-            parser.error(f"{name} was not found: there is no {part}{hint}")
+            text = NOT_FOUND_CLOSE if close else NOT_FOUND
+            parser.reject(text, name=name, part=part, close="".join(close))
     if isinstance(found, type) and issubclass(found, hk.Module):
-        parser.error(_IN_HAIKU.format(name=name))
+        parser.reject(IN_HAIKU, name=name)
     if not callable(found):
-        parser.error(f"{name} is not a function, but of type {type(found).__name__}")
+        kind = type(found).__name__
+        parser.reject(_("{name} is not a function, but of type {kind}"), name=name, kind=kind)
     if init is not None and not is_made:
-        parser.error(f"--init is for the method of a class, as Counter.count, and not for {name}")
+        parser.reject(NO_INIT, name=name)
     function: Callable[..., Any] = found
     return function
 
 
 _MISSING = object()
-_IN_HAIKU = (
-    "{name} belongs to a Haiku module, which needs a transform: write pair = hs.pure_pair(…) in "
-    "the file, and name pair.apply"
-)
 
 
 def _needs_instance(owner: Any, name: str) -> bool:
@@ -166,10 +181,9 @@ def _instance(
     parser: OneLineParser, module: types.ModuleType, cls: type, name: str, init: str | None
 ) -> Any:
     if issubclass(cls, hk.Module):
-        parser.error(_IN_HAIKU.format(name=name))
+        parser.reject(IN_HAIKU, name=name)
     args, kwargs = evaluated(parser, "--init", init, module)
-    hint = "" if init else ", which may need --init"
-    with _told(parser, f"{name} needs an instance{hint}"):
+    with _told(parser, NEEDS_INSTANCE if init else MAY_NEED_INIT, name=name):
         return cls(*args, **kwargs)
 
 
@@ -194,8 +208,10 @@ def evaluated(
     except (SyntaxError, ValueError) as error:
         parser.error(f"{option}: {getattr(error, 'msg', error)}: {text}")
     if not isinstance(call.body, ast.Call) or not isinstance(call.body.func, ast.Name):
-        parser.error(f"{option}: not the arguments of one call: {text}")
-    with _told(parser, f"{option} cannot be evaluated"):
+        parser.reject(
+            _("{option}: not the arguments of one call: {text}"), option=option, text=text or ""
+        )
+    with _told(parser, NOT_EVALUATED, name=option):
         result: Arguments = eval(code, names)
     return result
 
@@ -213,11 +229,14 @@ def check_fit(
         signature.bind(*args, **kwargs)
     except TypeError as error:
         known = ", ".join(signature.parameters)
-        parser.error(f"--args do not fit {name}({known}): {error}")
+        problem = _problem(_("--args do not fit {name}({known})"), name=name, known=known)
+        parser.reject(SAID, problem=problem, reason=error)
 
 
 @contextlib.contextmanager
-def _told(parser: OneLineParser, what: str, file: Path | None = None) -> Iterator[None]:
+def _told(
+    parser: OneLineParser, text: str, file: Path | None = None, **values: str
+) -> Iterator[None]:
     """End the command with one line about whatever the user's code raises."""
     try:
         yield
@@ -226,5 +245,11 @@ def _told(parser: OneLineParser, what: str, file: Path | None = None) -> Iterato
     except BaseException as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == str(file)]
-        where = f" (line {lines[-1]})" if lines else ""
-        parser.error(f"{what}: {in_one_line(error)}{where}")
+        problem, reason = _problem(text, **values), in_one_line(error)
+        if lines:
+            parser.reject(SAID_AT, problem=problem, reason=reason, line=lines[-1])
+        parser.reject(SAID, problem=problem, reason=reason)
+
+
+def _problem(text: str, **values: str) -> str:
+    return translated(text).format(**values)

@@ -21,7 +21,7 @@ ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 """Holds the notebooks, where the package was built with them: the site's build puts them here."""
 
 WITHOUT = _(
-    "this package was built without the notebooks; download {name} from the site, and name it: "
+    "this package was built without the notebooks; download {name} from the site and name it: "
     "--from {name}"
 )
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
@@ -29,7 +29,7 @@ NO_PART = _("there is no part {part}; the parts are {parts}")
 NO_FOLDER = _("{path} is not a folder")
 NEW = _("New notebooks in {folder}: {count}.")
 KEPT = _("Notebooks in {folder} that are as you left them: {count}.")
-NO_PACK = _("JupyterLab itself stays in its own language; for yours: {command}")
+NO_PACK = _("JupyterLab keeps its own language; to change it: {command}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -41,7 +41,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--lang", choices=[*languages()], text=_("language of the notebooks and of JupyterLab"))
     add("--part", metavar="PART", text=_("one part of the course only, such as state"))
     add("--from", dest="archive", type=Path, metavar="FILE", text=_("a download from the site"))
-    add("--no-browser", action="store_true", text=_("print the address, and open no browser"))
+    add("--no-browser", action="store_true", text=_("print the address without opening a browser"))
     parser.set_defaults(run=functools.partial(run, parser))
 
 
@@ -74,14 +74,14 @@ def _archive(parser: OneLineParser, options: argparse.Namespace) -> tuple[Path, 
     name = f"haiku_lessons_{options.lang or reader_language()}.zip"
     file = options.archive or ARCHIVES / name
     if not options.archive and not file.exists():
-        parser.error(translated(WITHOUT).format(name=name))
+        parser.reject(WITHOUT, name=name)
     roots: set[str] = set()
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as archive:
             roots = {each.partition("/")[0] for each in archive.namelist()}
     found = re.fullmatch(f"haiku_lessons_({'|'.join(languages())})", "".join(roots))
     if not found:
-        parser.error(translated(NO_ARCHIVE).format(file=file, name=name))
+        parser.reject(NO_ARCHIVE, file=file, name=name)
     return file, found[1]
 
 
@@ -92,7 +92,7 @@ def _chosen(parser: OneLineParser, names: list[str], part: str | None) -> list[s
     chosen = [name for name in names if name.split("/")[1] == part]
     if not chosen:
         parts = dict.fromkeys(name.split("/")[1] for name in names if name.count("/") == 2)
-        parser.error(translated(NO_PART).format(part=part, parts=", ".join(parts)))
+        parser.reject(NO_PART, part=part, parts=", ".join(parts))
     return chosen
 
 
@@ -102,7 +102,7 @@ def _unpack(
     """Write what is not there: a notebook that a reader has changed stays as it is."""
     existing = next((each for each in (folder, *folder.parents) if each.exists()), folder)
     if not existing.is_dir():
-        parser.error(translated(NO_FOLDER).format(path=folder))
+        parser.reject(NO_FOLDER, path=folder)
     new = [name for name in names if not (folder / name).exists()]
     archive.extractall(folder, new)
     shown = folder / names[0].partition("/")[0]

@@ -16,6 +16,7 @@ from haiku_state.commands.train.models import TASKS
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 NEEDED = {"sklearn": "data", "matplotlib": "data", "orbax": "checkpoint"}
@@ -25,6 +26,11 @@ SAME = (
     "checkpoint_every", "timeout",
 )  # fmt: skip
 """Options that must be the same in all processes."""
+
+NO_FOLDER = _("{path} is not a folder")
+ONLY_ONE = _("--update {update} runs on one device, not on {devices}; use shard")
+ONE_PROCESS = _("--update {update} runs in one process; with many, use {first} or {second}")
+NOT_WRITTEN = _("{path} cannot be written: {reason}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -43,7 +49,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--seed", type=_whole_number(0, at_most=2**32 - 1), default=0, metavar="S",
         text=_("seed of the data split, the params and the row order"))
     add("--checkpoint-dir", type=_folder, metavar="DIR",
-        text=_("save checkpoints here, and resume from the newest one"))
+        text=_("save checkpoints in this folder and resume from the newest checkpoint"))
     add("--checkpoint-every", type=positive, metavar="K",
         text=_("save every K updates as well as after each epoch"))
     add("--coordinator", metavar="HOST:PORT",
@@ -51,19 +57,26 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--num-processes", type=positive, metavar="N", text=_("total number of processes"))
     add("--process-id", type=not_negative, metavar="I", text=_("index of this process, from 0"))
     add("--timeout", type=positive, default=60, metavar="SECONDS",
-        text=_("how long to wait for a process that does not answer"))
-    add("--plot", type=_plot_file, metavar="FILE", text=_("write the curves here"))
+        text=_("how many seconds to wait for a process that does not answer"))
+    add("--plot", type=_plot_file, metavar="FILE", text=_("the file in which the curves are drawn"))
     # fmt: on
     parser.set_defaults(run=functools.partial(run, parser))
 
 
+def _rejected(text: str, /, **values: object) -> argparse.ArgumentTypeError:
+    return argparse.ArgumentTypeError(translated(text).format(**values))
+
+
 def _whole_number(at_least: int, at_most: float = math.inf) -> Callable[[str], int]:
     def whole_number(text: str) -> int:
-        number = int(text)
+        try:
+            number = int(text)
+        except ValueError:
+            raise _rejected(_("{text} is not a whole number"), text=repr(text)) from None
         if number < at_least:
-            raise argparse.ArgumentTypeError(f"{number} is less than {at_least}")
+            raise _rejected(_("{number} is less than {limit}"), number=number, limit=at_least)
         if number > at_most:
-            raise argparse.ArgumentTypeError(f"{number} is more than {at_most}")
+            raise _rejected(_("{number} is more than {limit}"), number=number, limit=at_most)
         return number
 
     return whole_number
@@ -73,25 +86,26 @@ def _folder(text: str) -> Path:
     path = Path(text)
     existing = next((each for each in (path, *path.parents) if each.exists()), path)
     if not text or not existing.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a folder")
+        raise _rejected(NO_FOLDER, path=repr(text))
     return path
 
 
 def _plot_file(text: str) -> Path:
     path = Path(text)
     if path.suffix.lower() not in PLOT_FORMATS:
-        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PLOT_FORMATS)}")
+        ends = ", ".join(PLOT_FORMATS)
+        raise _rejected(_("{path} does not end in {ends}"), path=repr(text), ends=ends)
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name):
             pass  # only an attempt tells whether it can be written
     except OSError as error:
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: {error.strerror}") from None
+        raise _rejected(NOT_WRITTEN, path=repr(text), reason=error.strerror) from None
     if path.is_dir():
-        raise argparse.ArgumentTypeError(f"{text!r} cannot be written: it is a folder")
+        raise _rejected(NOT_WRITTEN, path=repr(text), reason=translated(_("it is a folder")))
     return path
 
 
-def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+def run(parser: OneLineParser, options: argparse.Namespace) -> int:
     """Check the options, train, and show the result.
 
     Returns:
@@ -100,8 +114,11 @@ def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     check(parser, options)
     rows = _train(options)
     if len(rows) < options.epochs:
-        saved = f"saved in {options.checkpoint_dir}" if options.checkpoint_dir else "not saved"
-        parser.exit(143, f"{parser.prog}: stopped by SIGTERM, {saved}")
+        text = _("stopped by SIGTERM, not saved")
+        if options.checkpoint_dir:
+            text = _("stopped by SIGTERM, saved in {folder}")
+        told = translated(text).format(folder=options.checkpoint_dir)
+        parser.exit(143, f"{parser.prog}: {told}")
     if hs.processes.is_main_process():
         print(f"test {TASKS[options.model].score_name} {rows[-1].test_score:.4f}")
         if options.plot:
@@ -110,19 +127,19 @@ def run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     return 0
 
 
-def check(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Refuse options that do not go together, and name the extra that is not installed."""
+def check(parser: OneLineParser, options: argparse.Namespace) -> None:
+    """Reject options that do not go together, and name the extra that is not installed."""
     update, devices = options.update, options.devices
     if update in ONE_DEVICE and devices != 1:
-        parser.error(f"--update {update} runs on one device, not on {devices}; use shard")
+        parser.reject(ONLY_ONE, update=update, devices=devices)
     numbered = options.num_processes is not None or options.process_id is not None
     if numbered and options.coordinator in (None, "auto"):
-        parser.error("--num-processes and --process-id need --coordinator HOST:PORT")
+        parser.reject(_("--num-processes and --process-id need --coordinator HOST:PORT"))
     if options.coordinator is not None and update not in ON_MESH:
-        known = " or ".join(ON_MESH)
-        parser.error(f"--update {update} runs in one process; with many, use {known}")
+        first, second = ON_MESH
+        parser.reject(ONE_PROCESS, update=update, first=first, second=second)
     if options.checkpoint_every and not options.checkpoint_dir:
-        parser.error("--checkpoint-every needs --checkpoint-dir DIR")
+        parser.reject(_("--checkpoint-every needs --checkpoint-dir DIR"))
     for name, extra in NEEDED.items():
         is_needed = extra == "data" or options.checkpoint_dir
         if is_needed and importlib.util.find_spec(name) is None:

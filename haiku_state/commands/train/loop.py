@@ -161,7 +161,7 @@ def _numbers(losses: list[Any]) -> list[float]:
 
 
 def _check_settings(directory: Path, position: Any, settings: dict[str, Any]) -> None:
-    """Refuse a checkpoint of a different run."""
+    """Reject a checkpoint of a different run."""
     saved = (position or {}).get("settings", {})
     differences = [
         f"{name}: {saved.get(name)!r} -> {wanted!r}"

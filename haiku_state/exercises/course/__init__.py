@@ -40,7 +40,7 @@ PARTS = (
             "explicit_axes", "resume", "frozen", "averaged", "accumulate", "capstone",
         ),
     ),
-    (_("When it goes wrong, and where to go next"), ("from_haiku", "quiz_next")),
+    (_("When something goes wrong, and where to go next"), ("from_haiku", "quiz_next")),
 )  # fmt: skip
 """The parts of the course, and the names of the files of each, in the order to work them in."""
 

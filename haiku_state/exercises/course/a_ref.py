@@ -2,22 +2,22 @@
 
 port, 7 min, state/stateful_computations#the-other-way-a-ref
 
-`meter` and `reset` write to a ref. But the level is to be rolled back and mapped, so port both to a
-threaded state: `meter(level, sample)` returns the output and the new level, `reset(level)` returns
-`None` and the new level. The check passes the level as an array.
+`meter` and `reset` write to a ref. The level should be rolled back and mapped, however, so port
+both functions to a threaded state: `meter(level, sample)` returns the output and the new level,
+`reset(level)` returns `None` and the new level. The check passes the level as an array.
 
 Then decide for each state in `choices`: `"ref"` or `"thread"`.
 
 - What does a caller have to keep in order to go back to an earlier level?
 - Look at each `level[...]`. On the right of `=`, it becomes `level`. On the left, it becomes a new
   value under the same name.
-- `meter` ends with `return sample / level, level`, and `reset` returns a pair too. As to the
-  choices: only what nobody saves, maps or rolls back may stay in a ref.
+- `meter` ends with `return sample / level, level`, and `reset` returns a pair too. For the choices:
+  only a state that nobody saves, maps or rolls back may stay in a ref.
 """
 
 # %%
 # A level meter divides each sample by its level: the highest sample so far,
-# which fades by a tenth from call to call.
+# which decays by a tenth in each call.
 import jax.numpy as jnp
 
 
@@ -31,7 +31,7 @@ def meter(level, sample):
 
 
 def reset(level):
-    # Fade the level to nothing.
+    # Reset the level to zero.
     #: level[...] = jnp.zeros_like(level[...])
     # <solution>
     return None, jnp.zeros_like(level)
@@ -41,12 +41,13 @@ def reset(level):
 # Which of these may stay in a ref, and which has to be threaded? Write "ref"
 # or "thread" for each.
 choices = {
-    # A count of the calls that you only look at while you search for a bug.
+    # A count of the calls, which you only look at while you search for a bug.
     #: "calls for debugging": None,
     # <solution>
     "calls for debugging": "ref",
     # </solution>
-    # The params: a run that has diverged goes back to those of an hour ago.
+    # The params: a run that has diverged goes back to the params of an hour
+    # ago.
     #: "params": None,
     # <solution>
     "params": "thread",
@@ -129,7 +130,7 @@ def reset(level):
 
 
 # %% idea dropped state
-# A ref keeps its last value by itself. A threaded state is lost unless it is returned.
+# A ref keeps its last value by itself, but a threaded state is lost unless it is returned.
 def meter(level, sample):
     return right.meter(level, sample)[0]
 
@@ -152,7 +153,7 @@ def meter(level, sample):
 
 
 # %% idea formula
-# The numbers are those of another formula: the new level is what is left of the old one, or the
+# The numbers follow a different formula. The new level is what is left of the old level, or the
 # size of the sample if that is larger, and the output is divided by it.
 def meter(level, sample):
     return right.meter(level / 0.9, sample)
@@ -177,8 +178,8 @@ def reset(level):
 
 
 # %% idea ref or thread
-# A value can be kept, copied and mapped. A ref is one place in memory, in which only the last value
-# stands. Ask of each state whether somebody needs more than the last value.
+# A value can be kept, copied and mapped, but a ref is one place in memory, which holds only the
+# last value. For each state, ask whether somebody needs more than the last value.
 choices = right.choices | {"levels of the channels": "ref"}
 
 

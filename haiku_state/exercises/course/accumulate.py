@@ -3,12 +3,12 @@
 write, 10 min, update/accumulation#the-same-gradient-in-parts
 
 Write `accumulate(loss_fn, params, state, batch, count)`. The loss function is called as
-`loss_fn(params, state, batch)`, and returns a loss, which is a mean over the rows, and the new
-state; `example_loss` is one. Cut the batch into `count` microbatches of consecutive rows, and run
-one after the other in `jax.lax.scan`. Each starts from the state of the one before. Return the
-gradient of the whole batch with respect to the params, and the last state.
+`loss_fn(params, state, batch)`. It returns a loss, which is a mean over the rows, and the new
+state; `example_loss` is an example. Cut the batch into `count` microbatches of consecutive rows and
+run one after the other in `jax.lax.scan`. Each microbatch starts from the state that the previous
+one returned. Return the gradient of the whole batch with respect to the params, and the last state.
 
-- What does one round of the loop need from the rounds before it?
+- What does one iteration of the loop need from the iterations before it?
 - Look at the carry of the scan: it holds the sum of the gradients so far, and the state. The
   microbatches are what the scan goes over, so each leaf of the batch needs a leading axis of length
   `count`.
@@ -17,7 +17,7 @@ gradient of the whole batch with respect to the params, and the last state.
 """
 
 # %%
-# A batch that does not fit into memory goes through a loss function in
+# A batch that does not fit into memory is passed to a loss function in
 # microbatches, one after the other.
 import jax
 import jax.numpy as jnp
@@ -68,7 +68,7 @@ def inputs(rng):
     return params, state, {"x": rng.normal(1, 1, size=(16, 3)), "y": rng.normal(2, 1, size=16)}
 
 
-# %% check The gradient is that of the whole batch, and the state sees all microbatches; pure jit tolerance=0.0001; equal parts
+# %% check The gradient belongs to the whole batch, and the state sees all microbatches; pure jit tolerance=0.0001; equal parts
 def check(answer, params, state, batch):
     grads, state = answer.accumulate(loss_fn, params, state, batch, 4)
     return {"grads": grads, "state": state}
@@ -83,7 +83,7 @@ def closed_form(params, state, batch):
     return {"grads": grads, "state": {"mean": mean, "count": state["count"] + 4}}
 
 
-# %% check The loss function sees one microbatch at a time, and is not traced for each; once; one at a time
+# %% check The loss function sees one microbatch at a time and is not traced for each; once; one at a time
 def check(answer, params, state, batch):
     rows = []
 
@@ -98,16 +98,16 @@ def check(answer, params, state, batch):
 
 
 # %% idea sum or mean
-# The loss is a mean over rows, and so is its gradient. The gradient of the whole is the mean of
-# those of equal parts; their sum is too long by the number of the parts.
+# The loss is a mean over rows, and so is its gradient. The gradient of the whole batch is the mean
+# of the gradients of equal parts; their sum is too large by a factor of the number of parts.
 def accumulate(loss_fn, params, state, batch, count):
     grads, state = right.accumulate(loss_fn, params, state, batch, count)
     return jax.tree.map(lambda leaf: leaf * count, grads), state
 
 
 # %% idea last part only
-# The gradient is that of the last microbatch. What the earlier ones have found must be carried on
-# to the end.
+# This is the gradient of the last microbatch. What the earlier microbatches have found must be
+# carried on to the end.
 def accumulate(loss_fn, params, state, batch, count):
     last = jax.tree.map(lambda leaf: leaf[-(len(leaf) // count) :], batch)
     _, new = right.accumulate(loss_fn, params, state, batch, count)
@@ -123,8 +123,8 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea threaded state; update/accumulation#what-the-running-statistics-see
-# The state has seen one microbatch only. Each microbatch has to begin with the state that the one
-# before it returned.
+# The state has seen only one microbatch. Each microbatch must begin with the state that the
+# previous one returned.
 def accumulate(loss_fn, params, state, batch, count):
     last = jax.tree.map(lambda leaf: leaf[-(len(leaf) // count) :], batch)
     grads, _ = right.accumulate(loss_fn, params, state, batch, count)
@@ -132,7 +132,8 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea dropped state; update/accumulation#what-the-running-statistics-see
-# The state that comes out is the one that went in: what the microbatches returned is lost.
+# The returned state is the same as the state that was passed in: what the microbatches returned is
+# lost.
 def accumulate(loss_fn, params, state, batch, count):
     return right.accumulate(loss_fn, params, state, batch, count)[0], state
 
@@ -159,8 +160,8 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea unrolled loop; update/many_steps#a-loop-inside-the-compiled-program
-# A Python loop is traced round by round, so that the program grows with the number of the
-# microbatches. There is a loop that is traced once.
+# A Python loop is traced in every iteration, so the program grows with the number of microbatches.
+# Use a loop that is traced only once.
 def accumulate(loss_fn, params, state, batch, count):
     total = jax.tree.map(jnp.zeros_like, params)
     for i in range(count):
@@ -171,7 +172,7 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea chosen count
-# The number of microbatches is an argument: the caller chooses it again in each call.
+# The number of microbatches is an argument, which the caller chooses in each call.
 def accumulate(loss_fn, params, state, batch, count):
     return right.accumulate(loss_fn, params, state, batch, 4)
 
@@ -182,7 +183,7 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea equal parts
-# Each row must be in one of the microbatches, and each microbatch must count the same.
+# Each row must be in one of the microbatches, and each microbatch must have the same weight.
 def accumulate(loss_fn, params, state, batch, count):
     first = jax.tree.map(lambda leaf: jnp.concatenate([leaf[: len(leaf) // count]] * count), batch)
     return right.accumulate(loss_fn, params, state, first, count)

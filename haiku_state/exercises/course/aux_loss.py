@@ -3,17 +3,17 @@
 repair, 5 min, pure/transformations#a-result-beside-the-loss
 
 Repair `update(params, batch, learning_rate)`: it returns the new params, the loss, and the dict
-`found` that the loss function returns beside it, in this order. `loss_fn` stays as it is, and runs
+`found` that the loss function returns beside it, in this order. Do not change `loss_fn`, which runs
 once in each call of `update`.
 
 - How many numbers does `loss_fn` return, and how many of them are to be differentiated?
-- Look at the line with `jax.grad`, and at the second run of `loss_fn` below it.
+- Look at the line with `jax.grad`, and the second run of `loss_fn` below it.
 - `jax.value_and_grad(loss_fn, has_aux=True)` returns a function whose result is `(loss, found),
   grads`.
 """
 
 # %%
-# A classifier whose loss function also returns what it found on its way.
+# A classifier whose loss function also returns other values that it computes.
 import jax
 import jax.numpy as jnp
 
@@ -92,7 +92,7 @@ def update(params, batch, learning_rate):
 
 
 # %% idea value first
-# The transformed function returns a pair: what the original one returns comes first, and the
+# The transformed function returns a pair: the result of the original function comes first, and the
 # gradient second.
 def update(params, batch, learning_rate):
     grads, (loss, found) = jax.value_and_grad(loss_fn, has_aux=True)(params, batch)
@@ -119,8 +119,8 @@ def update(params, batch, learning_rate):
 
 
 # %% idea twice
-# The loss function was run a second time for what its first run had found already. That costs time,
-# and as soon as the function has state, its two runs may differ.
+# The loss function was run a second time to compute what its first run had already found. That
+# costs time, and if the function has state, its two runs may differ.
 def update(params, batch, learning_rate):
     grads, found = jax.grad(loss_fn, has_aux=True)(params, batch)
     loss, _ = loss_fn(params, batch)
@@ -137,8 +137,8 @@ update = right.update
 
 
 # %% idea side door
-# While `grad` traces the loss, what is computed from params is a tracer. Only a result of the
-# function comes out as an array; what is kept elsewhere stays a tracer.
+# While `grad` traces the loss, everything that is computed from params is a tracer. Only a result
+# of the function comes out as an array; a value that is kept elsewhere remains a tracer.
 def update(params, batch, learning_rate):
     seen = {}
 
@@ -170,8 +170,8 @@ def update(params, batch, learning_rate):
 
 
 # %% idea late loss
-# The new params are right. The loss and what was found belong to the params with which the step
-# began: the run that is differentiated has them.
+# The new params are right. The loss and the dict `found` belong to the params with which the step
+# began, and the run that is differentiated computes them.
 def update(params, batch, learning_rate):
     new_params, _, _ = right.update(params, batch, learning_rate)
     return new_params, *loss_fn(new_params, batch)

@@ -3,20 +3,20 @@
 write, 7 min, update/averaged_params#the-last-steps-jump-around
 
 Complete the three functions. A train state is a dict of `params`, `average` and `state`, and the
-average has the structure of the params. `start(params, state)` returns the first one.
-`update(train_state, batch, decay)` returns the next one: after the step, `decay` of the old average
-stays, and the rest comes from the new params. `evaluate(train_state, x)` returns the prediction of
-the averaged params with the state.
+average has the structure of the params. `start(params, state)` returns the first train state.
+`update(train_state, batch, decay)` returns the next train state: after the step, the average
+consists of the old average, with the weight `decay`, and of the new params, with the rest of the
+weight. `evaluate(train_state, x)` returns the prediction of the averaged params with the state.
 
-- Which two trees does the new average depend on, and which of them has just been made?
+- Which two trees does the new average depend on, and which of them has just been computed?
 - Look at the line that computes the new params: a `jax.tree.map` over two trees. The average is
   computed in the same way, from the old average and these params.
 - For each leaf it is `decay * a + (1 - decay) * p`. At the start, `a` is `p`.
 """
 
 # %%
-# The weights of a linear model jump around from step to step. An average of
-# them is kept in the train state, and is used for evaluation.
+# The weights of a linear model fluctuate from step to step. An average of them
+# is kept in the train state and used for evaluation.
 import jax
 import jax.numpy as jnp
 
@@ -41,7 +41,7 @@ def start(params, state):
 
 
 def update(train_state, batch, decay):
-    # Take one step, and return the new train state.
+    # Take one step and return the new train state.
     params, state = train_state["params"], train_state["state"]
     grads, state = jax.grad(loss_fn, has_aux=True)(params, state, batch)
     params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
@@ -80,7 +80,7 @@ def inputs(rng):
     return train_state, batch, np.float32(rng.uniform(0.6, 0.9))
 
 
-# %% check `start` begins the average at the params; pure weak; beside the params
+# %% check `start` sets the average to the params; pure weak; beside the params
 def check(answer, train_state, batch, decay):
     return answer.start(train_state["params"], train_state["state"])
 
@@ -98,7 +98,7 @@ def closed_form(train_state, batch, decay):
     return {"params": {"w": w}, "average": {"w": average}, "state": {"mean": mean}}
 
 
-# %% check Five steps in a scan keep the train state as it is; once tolerance=0.0001; structure
+# %% check Five steps in a scan keep the structure, shapes and dtypes of the train state; once tolerance=0.0001; structure
 def check(answer, train_state, batch, decay):
     train_state = answer.start(train_state["params"], train_state["state"])
     step = lambda train_state, _: (answer.update(train_state, batch, decay), None)
@@ -111,8 +111,8 @@ def check(answer, train_state, batch, decay):
 
 
 # %% idea beside the params
-# The average is one more part of the train state. It comes in with it, and a new one goes out with
-# it.
+# The average is one more part of the train state: it comes in with the train state, and a new
+# average goes out with it.
 def update(train_state, batch, decay):
     new = right.update(train_state, batch, decay)
     return new, new.pop("average")
@@ -124,20 +124,20 @@ def start(params, state):
 
 
 # %% idea start of the average
-# An average that starts at zero remembers the zero for many steps. Here it begins at the initial
+# An average that starts at zero is too small for many steps, so here it starts at the initial
 # params.
 def start(params, state):
     return {"params": params, "average": jax.tree.map(jnp.zeros_like, params), "state": state}
 
 
 # %% idea swapped rates
-# The decay rate says how much of the old average stays, and it is close to 1.
+# The decay rate is the weight of the old average, and it is close to 1.
 def update(train_state, batch, decay):
     return right.update(train_state, batch, 1 - decay)
 
 
 # %% idea one step behind
-# The average takes in the params that the step has just computed, not those before it.
+# The average takes in the params that the step has just computed, not the params before it.
 def update(train_state, batch, decay):
     w, average = train_state["params"]["w"], train_state["average"]["w"]
     average = {"w": decay * average + (1 - decay) * w}
@@ -145,21 +145,21 @@ def update(train_state, batch, decay):
 
 
 # %% idea params replaced
-# Training must go on from the params themselves. The average only watches, and must not change what
-# the next step does.
+# Training must continue from the params themselves. The average is only for evaluation and must not
+# change what the next step does.
 def update(train_state, batch, decay):
     new = right.update(train_state, batch, decay)
     return {**new, "params": new["average"]}
 
 
 # %% idea dropped state; update/jitted_update#a-loss-that-returns-the-state
-# The running mean comes out of the loss function, and belongs to the new train state too.
+# The loss function returns a new running mean, which also belongs to the new train state.
 def update(train_state, batch, decay):
     return {**right.update(train_state, batch, decay), "state": train_state["state"]}
 
 
 # %% idea averaged params
-# The average is kept for evaluation: a prediction is made with it, and not with the params of the
+# The average is kept for evaluation, so the prediction uses the average and not the params of the
 # last step.
 def evaluate(train_state, x):
     return predict(train_state["params"], train_state["state"], x)

@@ -2,19 +2,19 @@
 
 repair, 5 min, update/pmapped_update#without-the-name-of-the-axis
 
-`make_network("devices")` is used inside `jax.pmap` on four devices, with this name for their axis,
-and `make_network()` on a single device. Repair it, so that in training the four devices together
-compute what the single one computes from the whole batch: the same outputs and, on every replica,
+`make_network("devices")` is used inside `jax.pmap` on four devices whose axis has this name, and
+`make_network()` is used on a single device. Repair it so that in training the four devices together
+compute what a single device computes from the whole batch: the same outputs and, on every replica,
 the same running statistics.
 
 - From which rows of the batch does `BatchNorm` compute its mean and variance?
-- `axis_name` comes in, and is not used. Look at what the lesson passes to `BatchNorm`.
-- It is the argument `cross_replica_axis`, and on a single device it is `None`.
+- `axis_name` is passed in but not used. Look at what the lesson passes to `BatchNorm`.
+- Pass it as the argument `cross_replica_axis`, which is `None` on a single device.
 """
 
 # %%
-# A network with two layers of BatchNorm. It is trained on four devices, and on
-# a single one, where there is no axis.
+# A network with two layers of BatchNorm. It is trained on four devices and on
+# a single device, where there is no axis.
 import haiku as hk
 import jax
 
@@ -23,7 +23,7 @@ import haiku_state as hs
 
 def make_network(axis_name=None):
     # Return the pair of a network for the devices along this axis, or for a
-    # single device if there is no name.
+    # single device if no name is given.
     def network(x, is_training):
         for size in (10, 9):
             #: norm = hs.BatchNorm(True, True, 0.9)
@@ -91,7 +91,7 @@ def check(answer, params, state, x):
     return short(*apply(params, state, None, x.reshape(16, 4), True))
 
 
-# %% check In evaluation, the running statistics are used, and stay as they are; once tolerance=0.0001; evaluation
+# %% check In evaluation, the running statistics are used and do not change; once tolerance=0.0001; evaluation
 def check(answer, params, state, x):
     apply = jax.jit(answer.make_network().apply, static_argnums=4)
     return short(*apply(params, state, None, x[0], False))
@@ -99,7 +99,7 @@ def check(answer, params, state, x):
 
 # %% idea own rows
 # The replicas have different running statistics: BatchNorm has normalized each part of the batch by
-# the mean and variance of this part. Nothing tells it that there are others.
+# the mean and variance of this part, because it does not know about the rest of the batch.
 def make_network(axis_name=None):
     return right.make_network()
 
@@ -116,21 +116,21 @@ def make_network(axis_name=None):
 
 
 # %% idea unbound axis; update/devices#exchange-along-the-axis
-# On a single device nothing is mapped, so there is no axis of this name. Whether there is one is
-# known to the caller of `make_network`.
+# On a single device nothing is mapped, so there is no axis with this name. Only the caller of
+# `make_network` knows whether there is an axis.
 def make_network(axis_name=None):
     return right.make_network("devices")
 
 
 # %% idea other name; update/devices#exchange-along-the-axis
-# The devices have no axis of this name. Its name is the one that `make_network` is given.
+# The devices have no axis with this name. The name of their axis is passed to `make_network`.
 def make_network(axis_name=None):
     return right.make_network("axis_name")
 
 
 # %% idea equal, not right; update/pmapped_update#fixing-it-afterwards
-# The replicas are equal, but their statistics are not those of the whole batch. What has to be
-# averaged are the mean and the squared deviations, and the layer itself does that.
+# The replicas are equal, but their statistics differ from those of the whole batch. The mean and
+# the squared deviations must be averaged, which the layer itself can do.
 def make_network(axis_name=None):
     init, apply = right.make_network()
 

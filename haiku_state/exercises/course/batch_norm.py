@@ -3,21 +3,21 @@
 write, 10 min, haiku/batch_norm#the-layer-whose-state-matters
 
 Complete the module `Normalize`. With `is_training=True` it normalizes each column of `x` by the
-mean and the variance of this batch, and updates the running statistics: each of `mean` and `var` in
+mean and the variance of this batch and updates the running statistics: each of `mean` and `var` in
 the state becomes `decay_rate` times its old value plus `1 - decay_rate` times the value of the
-batch. With `is_training=False` it normalizes by the running statistics, and changes nothing. It
-must also be right for inputs with a mean of 10,000 and a standard deviation of 1.
+batch. With `is_training=False` it normalizes by the running statistics and changes nothing. It must
+also be right for inputs with a mean of 10,000 and a standard deviation of 1.
 
 - Which statistics does each of the two modes use, and which mode writes the state?
 - An `if is_training:` before the `return` can compute the statistics of the batch, write the
-  running ones, and let the last line use those of the batch.
+  running statistics, and let the last line use the statistics of the batch.
 - The variance is `((x - mean) ** 2).mean(axis=0)`, with the mean of the batch; both are written
   with `hk.set_state`, as weighted sums of the old and the new value.
 """
 
 # %%
-# Normalize each column of a batch. The module remembers a typical mean and
-# variance, so that it can also normalize a single row.
+# Normalize each column of a batch. The module also remembers a typical mean
+# and variance, so it can normalize a single row.
 import haiku as hk
 import jax.numpy as jnp
 
@@ -30,7 +30,7 @@ class Normalize(hk.Module):
     def __call__(self, x, is_training):
         mean = hk.get_state("mean", x.shape[1:], init=jnp.zeros)
         var = hk.get_state("var", x.shape[1:], init=jnp.ones)
-        # So far, this is the evaluation. Add the training.
+        # So far, this is only evaluation. Add the training mode.
         # <solution>
         if is_training:
             d, running_mean, running_var = self.decay_rate, mean, var
@@ -71,7 +71,7 @@ def closed_form(decay_rate, state, x, far):
     return (x - mean) / np.sqrt(var + 1e-5), {"norm": new}
 
 
-# %% check in evaluation: the running statistics, which stay as they are; pure jit tolerance=0.0001; evaluation
+# %% check in evaluation: the running statistics, which do not change; pure jit tolerance=0.0001; evaluation
 def check(answer, decay_rate, state, x, far):
     pair = pair_of(answer, decay_rate, False)
     outputs, new_state = pair.apply({}, {"norm": state}, None, x)
@@ -122,8 +122,8 @@ class Normalize(right.Normalize):
 
 
 # %% idea variance; how_to/far_from_zero#how-to-far-from-zero
-# The variance is the mean of the squared deviations, over all rows of the batch: neither its root,
-# nor divided by one row less.
+# The variance is the mean of the squared deviations, over all rows of the batch. It is neither a
+# root nor divided by the number of rows minus one.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         d, var = self.decay_rate, hk.get_state("var", x.shape[1:], init=jnp.ones)
@@ -145,7 +145,7 @@ class Normalize(right.Normalize):
 
 
 # %% idea one per column
-# Each column has a mean and a variance of its own. They are taken over the rows.
+# Each column has its own mean and variance, which are taken over the rows.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         return super().__call__(x.reshape(-1, 1), is_training).reshape(x.shape)
@@ -167,8 +167,8 @@ class Normalize(right.Normalize):
 
 
 # %% idea cancellation; how_to/far_from_zero#how-to-far-from-zero
-# In float32, the difference of two large and nearly equal numbers has no digits left. With inputs
-# far from zero, a variance must not be computed as such a difference.
+# In float32, the difference of two large and nearly equal numbers has no correct digits left, so
+# with inputs far from zero a variance must not be computed as such a difference.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         outputs = super().__call__(x, is_training)
@@ -177,8 +177,8 @@ class Normalize(right.Normalize):
 
 
 # %% idea running statistics
-# The outputs are right. Both running statistics are updated, each from its old value and that of
-# the batch, and by the decay rate that the module is given.
+# The outputs are right. Both running statistics must be updated, each from its old value and from
+# the value of the batch, with the decay rate that was passed to the module.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         var = hk.get_state("var", x.shape[1:], init=jnp.ones)

@@ -1,17 +1,17 @@
-"""An if that cannot be decided yet
+"""An `if` that cannot be decided yet
 
 repair, 8 min, pure/thinking_in_jax#an-if-on-an-argument
 
 Repair `huber(error, limit)` so that it works under `jax.jit` and `jax.vmap` too, where `error` and
-`limit` are single numbers. Then repair `losses(errors, limit, average)`, which stays a jitted
+`limit` are single numbers. Then repair `losses(errors, limit, average)`, which must remain a jitted
 function: `errors` is an array of one axis, and `average` is `True` or `False`. Called with `True`,
 it returns one number; with `False`, it returns as many as there are errors.
 
-- Which of the two `if` statements depends on a value that changes all the time, and which one on a
-  flag?
+- Which of the two `if` statements depends on a value that changes all the time, and which of them
+  depends on a flag?
 - In `huber`, the `if` itself must go. In `losses`, look at the line above `def`.
 - `jnp.where(condition, a, b)` chooses for each entry; `static_argnums` or `static_argnames` tells
-  `jit` which argument it gets as a value.
+  `jit` which argument is a value and not a tracer.
 """
 
 # %%
@@ -69,7 +69,7 @@ def closed_form(errors, limit):
     return list(np.where(size <= limit, 0.5 * size**2, limit * (size - 0.5 * limit)))
 
 
-# %% check `losses` chooses by a flag, and is compiled; again arguments; static flag
+# %% check `losses` chooses by a flag and is compiled; again arguments; static flag
 def check(answer, errors, limit):
     return {
         "mean": answer.losses(errors, limit, True),
@@ -79,8 +79,8 @@ def check(answer, errors, limit):
 
 
 # %% idea static flag
-# The flag decides which shape the result has, so it decides which program is compiled. Its value
-# has to be known during tracing.
+# The flag decides the shape of the result and therefore which program is compiled, so its value
+# must be known during tracing.
 @jax.jit
 def losses(errors, limit, average):
     each = right.losses(errors, limit, False)
@@ -102,8 +102,8 @@ def losses(errors, limit, average):
 
 
 # %% idea if on a tracer
-# A Python `if` is decided during tracing, when the argument has no value yet. A choice that depends
-# on a value has to be an operation itself.
+# A Python `if` is decided during tracing, when the argument has no value yet. If a choice depends
+# on a value, the choice itself must be an operation.
 def huber(error, limit):
     size = jnp.abs(error)
     return 0.5 * error**2 if size <= limit else limit * (size - 0.5 * limit)
@@ -116,26 +116,26 @@ def huber(error, limit):
 
 
 # %% idea not static; pure/transformations#the-learning-rate-is-not-a-static-argument
-# An array cannot be a static argument: it has no hash, and its values change all the time. Static
-# is what has few values, such as a flag.
+# An array cannot be a static argument: it has no hash, and its values change all the time. A static
+# argument should have only a few values, such as a flag.
 losses = jax.jit(right.losses, static_argnames=("limit", "average"))
 
 
 # %% idea not compiled; pure/thinking_in_jax#to-jit-or-not-to-jit
-# Without `jit`, each call runs one operation after the other. The function stays compiled.
+# Without `jit`, each call runs one operation after the other. The function must remain compiled.
 def losses(errors, limit, average):
     return right.losses(errors, limit, average)
 
 
 # %% idea sides
-# The two sides are swapped: the first one belongs to a condition that is true.
+# The two sides are swapped: the first side is used where the condition is true.
 def huber(error, limit):
     size = jnp.abs(error)
     return jnp.where(size <= limit, limit * (size - 0.5 * limit), 0.5 * error**2)
 
 
 # %% idea sign
-# Whether an error is large is decided by its size: a large negative error is large too.
+# The absolute value decides whether an error is large: a large negative error is large too.
 def huber(error, limit):
     return jnp.where(error <= limit, 0.5 * error**2, limit * (error - 0.5 * limit))
 

@@ -3,34 +3,35 @@
 capstone, 40 min, update/checkpoints#why-this-belongs-in-a-course-on-state, 90 s
 
 Replace `Trainer` with five functions. The train state is an `hs.TrainState`: the params are `w`,
-the state is `mean` of shape `(3,)`, and the `opt_state` is `velocity`. The numbers are those of the
-old trainer, but for two things: noise is drawn from keys, and every mean over rows is a mean over
-all rows of the batch.
+the state is `mean` of shape `(3,)`, and the `opt_state` is `velocity`. The numbers must be the same
+as in the old trainer, except for two things: noise is drawn from keys, and every mean over rows is
+a mean over all rows of the batch.
 
-`start(rng)` returns the first train state. It splits the key by `jax.random.split(rng)`: the first
-part goes into the train state, and from the second one, `jax.random.normal` draws `w`.
+`start(rng)` returns the first train state. It splits the key with `jax.random.split(rng)`: the
+first part goes into the train state, and `jax.random.normal` draws `w` from the second part.
 
 `update(train_state, batch)` returns the next train state and `{'loss': …}`. A batch is a dict of
-`x` and `y`. It splits the key in the same way, and draws the noise from the second part. The step
+`x` and `y`. It splits the key in the same way and draws the noise from the second part. The step
 size `1 / (10 + step)` uses the step before it is counted.
 
-`place(mesh, train_state, batch)` returns both for `jax.jit(update)` on a mesh of four devices with
-the axis `data`. `save(path, train_state)` and `load(path)` write and read a file. The check kills a
-run after three steps, resumes it in another process, and compares. The checks come in the order of
-the functions, so you can do one after the other.
+`place(mesh, train_state, batch)` returns the train state and the batch, laid out for
+`jax.jit(update)` on a mesh of four devices with the axis `data`. `save(path, train_state)` and
+`load(path)` write and read a file. The check kills a run after three steps, resumes it in another
+process, and compares. The checks follow the order of the functions, so you can write one function
+after the other.
 
 - Which five things does the old trainer remember from step to step, and where?
 - Begin with `start` and `update`: move the body of `train` and of `work` into one function, and
-  give each `self.…` its field. `place` needs no `reshape`, and `update` no `pmean`. In `save`, the
-  key needs `jax.random.key_data`.
+  give each `self.…` its field. `place` needs no `reshape`, and `update` needs no `pmean`. In
+  `save`, the key needs `jax.random.key_data`.
 - `update` begins with `w, state, opt_state, rng, step = train_state` and `rng, noise_rng =
   jax.random.split(rng)`. It ends with `return hs.TrainState(w, state, opt_state, rng, step + 1),
   {'loss': loss}`. The specs in `place` are `P()` and `P('data')`.
 """
 
 # %%
-# This trainer was inherited. It runs on four devices, but nobody can resume
-# it, or get the same numbers twice.
+# This trainer was inherited. It runs on four devices, but nobody can resume it
+# or get the same numbers twice.
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -88,7 +89,7 @@ def start(rng):
 
 
 def update(train_state, batch):
-    # Return the next train state, and a dict with the loss.
+    # Return the next train state and a dict with the loss.
     #: return None
     # <solution>
     w, state, opt_state, rng, step = train_state
@@ -180,7 +181,7 @@ def check(answer, vectors, seed, step, batches):
     return answer.start(jax.random.key(seed))
 
 
-# %% check `update` is pure, and takes the step; pure jit keys weak once tolerance=0.0001; one bundle
+# %% check `update` is pure and takes the step; pure jit keys weak once tolerance=0.0001; one bundle
 def check(answer, vectors, seed, step, batches):
     batch = {name: leaf[0] for name, leaf in batches.items()}
     return answer.update(begin(vectors, seed, step), batch)
@@ -203,13 +204,13 @@ def check(answer, vectors, seed, step, batches):
     return {"placed": placed, "devices": devices, "copies": copies, "step": (after, metrics)}
 
 
-# %% check What `load` returns is what `save` was given; weak once tolerance=0; round trip
+# %% check `load` returns what was passed to `save`; weak once tolerance=0; round trip
 def check(answer, vectors, seed, step, batches):
     answer.save(path_of("once.npz"), begin(vectors, seed, step))
     return answer.load(path_of("once.npz"))
 
 
-# %% check A killed run is resumed, and ends with the numbers of a run that was not; once tolerance=0.0001; only in memory
+# %% check A killed run is resumed and ends with the numbers of an uninterrupted run; once tolerance=0.0001; only in memory
 def killed(answer, vectors, seed, step, batches):
     try:
         train_state = run(answer, answer.start(jax.random.key(seed)), batches, range(3))
@@ -231,8 +232,8 @@ def truth(right, vectors, seed, step, batches):
 
 
 # %% idea one bundle; update/jitted_update#one-bundle
-# Attributes, a global, NumPy's generator, arrays per device: whatever the old trainer remembers
-# from step to step has its place in one of the five fields of the train state.
+# Attributes, a global, NumPy's generator, arrays per device: everything that the old trainer
+# remembers from step to step has its place in one of the five fields of the train state.
 def start(rng):
     w = np.float32(np.random.default_rng(0).normal(size=3))
     return right.start(rng)._replace(params=jnp.asarray(w))
@@ -249,8 +250,8 @@ def update(train_state, batch):
 
 
 # %% idea all rows; update/meshes#two-ways-to-think
-# The old trainer takes its mean over the rows of each device. Now the step sees the whole batch,
-# and its formulas are those of a single device.
+# The old trainer averages over the rows of each device. Now the step sees the whole batch, so its
+# formulas are the same as on a single device.
 def update(train_state, batch):
     w, state, opt_state, rng, step = train_state
     rng, noise_rng = jax.random.split(rng)
@@ -269,7 +270,7 @@ def update(train_state, batch):
 
 
 # %% idea dropped state; state/stateful_computations#state-in-state-out
-# A field of the train state has come out as it went in, although the step changes it.
+# A field of the train state was returned unchanged, although the step changes it.
 def update(train_state, batch):
     new, metrics = right.update(train_state, batch)
     return new._replace(state=train_state.state), metrics
@@ -295,8 +296,8 @@ def update(train_state, batch):
 
 
 # %% idea layout; update/meshes#a-mesh-gives-names-to-devices
-# On the mesh, each device holds its own rows of the batch, and a whole copy of everything that the
-# steps carry on. No shape changes.
+# On the mesh, each device holds its own rows of the batch and a complete copy of everything that is
+# carried from step to step. No shape changes.
 def place(mesh, train_state, batch):
     return jax.device_put((train_state, batch), NamedSharding(mesh, P()))
 
@@ -308,14 +309,14 @@ def place(mesh, train_state, batch):
 
 
 # %% idea round trip; update/checkpoints#what-a-train-state-must-hold
-# What `load` returns must be what `save` was given, in every field of the train state.
+# `load` must return what was passed to `save`, in every field of the train state.
 def load(path):
     return start(right.load(path).rng)._replace(params=right.load(path).params)
 
 
 # %% idea only in memory; update/checkpoints#kill-it
-# A process that is killed takes all its variables with it. The next one finds only what is in the
-# file.
+# When a process is killed, all its variables are lost, so the next process finds only what is in
+# the file.
 saved = {}
 
 

@@ -2,23 +2,24 @@
 
 repair, 8 min, state/pytrees#a-container-of-your-own
 
-`Swing` is to be a container that JAX understands, and `step` a pure function that can be compiled.
+`Swing` should become a container that JAX understands, and `step` a pure function that can be
+compiled.
 
-The check makes swings by `Swing(angle, speed, method)`, where the method is `"euler"` or
-`"leapfrog"`, and calls `step(swing, seconds)`, also under `jax.jit` and `jax.vmap`. A new angle or
-speed must not be traced again, a new method has to be. The swing that is passed to `step` stays as
-it is.
+The check makes swings with `Swing(angle, speed, method)`, where the method is `"euler"` or
+`"leapfrog"`. It calls `step(swing, seconds)`, also under `jax.jit` and `jax.vmap`. A new angle or
+speed must not cause a new trace, but a new method must. `step` does not change the swing that is
+passed to it.
 
 - Which of the three fields can be an array, and which cannot?
-- Below the class, register it with `jax.tree_util.register_dataclass`, as the lesson does. And in
+- Below the class, register it with `jax.tree_util.register_dataclass`, as the lesson does. In
   `step`, look for assignments to `swing.`.
-- `data_fields` are `["angle", "speed"]`, and `meta_fields` is a list of the third.
+- `data_fields` are `["angle", "speed"]`, and `meta_fields` is a list with the third field.
   `dataclasses.replace(swing, angle=..., speed=...)` makes a new swing.
 """
 
 # %%
 # A swing has an angle and a speed, which change from step to step, and a
-# method of integration, by which Python chooses the formula.
+# method of integration, with which Python chooses the formula.
 from dataclasses import dataclass, replace
 
 import jax
@@ -77,7 +78,7 @@ def check(answer, angle, speed, seconds):
     return {"leaves": len(leaves), "known": not any(leaf is swing for leaf in leaves)}
 
 
-# %% check A swing that is taken apart comes back as it was; ; round trip
+# %% check A swing that is taken apart comes back unchanged; ; round trip
 def check(answer, angle, speed, seconds):
     swings = [answer.Swing(angle, speed, method) for method in ("euler", "leapfrog")]
     doubled = jax.tree.map(lambda leaf: 2 * leaf, swings)
@@ -103,7 +104,7 @@ def check(answer, angle, speed, seconds):
     return {"before": shown(first), "after": shown(second)}
 
 
-# %% check Three angles share one trace, and each method has its own; once; data field
+# %% check Three angles share one trace, and each method has its own trace; once; data field
 def check(answer, angle, speed, seconds):
     traces = []
 
@@ -127,14 +128,14 @@ def check(answer, angle, speed, seconds):
 
 
 # %% idea unknown class
-# For JAX, an object of a class that it does not know is one leaf, and not an array. It has to be
-# told what is inside.
+# If JAX does not know the class of an object, it treats the object as one leaf that is not an
+# array. JAX must be told what is inside.
 class Swing(right.Swing):  # JAX knows a class, but not those that are derived from it
     pass
 
 
 # %% idea static field
-# A string cannot be an array. A field by which Python chooses what is computed belongs to the
+# A string cannot be an array. A field with which Python chooses what is computed belongs to the
 # structure of the tree, not to its leaves.
 class Swing(right.Swing):
     pass
@@ -144,8 +145,8 @@ jax.tree_util.register_dataclass(Swing, ["angle", "speed", "method"], [])
 
 
 # %% idea data field
-# Numbers that change from call to call have to be leaves. What is a part of the structure is
-# compiled in, and an array cannot even be compared there.
+# Numbers that change from call to call must be leaves. Anything in the structure is compiled in,
+# and an array cannot even be compared there.
 class Swing(right.Swing):
     pass
 
@@ -154,8 +155,8 @@ jax.tree_util.register_dataclass(Swing, ["angle"], ["speed", "method"])
 
 
 # %% idea round trip; state/pytrees#flatten-and-unflatten
-# JAX takes the object apart and puts it together again. Each part must come back to the place where
-# it was.
+# JAX takes the object apart and puts it together again, so each part must come back to its original
+# place.
 class Swing(right.Swing):
     pass
 
@@ -168,7 +169,7 @@ jax.tree_util.register_pytree_node(
 
 
 # %% idea changed in place; state/stateful_computations#state-in-state-out
-# The swing that was passed in has changed. A pure step does not touch it, and returns a new one.
+# The swing that was passed in has changed. A pure step does not change it but returns a new one.
 def step(swing, seconds):
     after = right.step(swing, seconds)
     swing.angle, swing.speed = after.angle, after.speed
@@ -176,14 +177,14 @@ def step(swing, seconds):
 
 
 # %% idea method
-# A step changes the angle and the speed. The new swing has the method of the old one.
+# A step changes the angle and the speed; the new `Swing` keeps the `method` of the old one.
 def step(swing, seconds):
     return replace(right.step(swing, seconds), method="euler")
 
 
 # %% idea same step
-# The numbers of a step stay what they were. Euler's method changes the speed by the old angle, the
-# leapfrog method by the new one.
+# The numbers of a step must not change. Euler's method changes the speed with the old angle, and
+# the leapfrog method with the new angle.
 def step(swing, seconds):
     after = right.step(replace(swing, method="euler"), seconds)
     return replace(after, method=swing.method)

@@ -2,21 +2,21 @@
 
 write, 5 min, state/stateful_computations#the-general-strategy
 
-Write `count` and `reset` as pure functions: each takes the state, and returns an output and the new
-state. The output of `count` is the increment, that of `reset` is `None`.
+Write `count` and `reset` as pure functions: each takes the state and returns an output and the new
+state. The output of `count` is the increment, and the output of `reset` is `None`.
 
 - Which two things does a caller need from `count` in order to call it once more?
-- Look at the line with `return`: the output and the new state are there as a pair.
-- The new state is `state + increment`; put it behind the output, with a comma between.
+- Look at the line with `return`: the output and the new state stand there as a pair.
+- The new state is `state + increment`; write it after the output, separated by a comma.
 """
 
 # %%
-# The counter of a shop's door adds as many people as come in at once. Its
-# state is the count.
+# The counter at the door of a shop adds the number of people that come in at
+# once. Its state is the count.
 
 
 def count(state, increment):
-    # Return how many people came in, and the new state.
+    # Return how many people came in and the new state.
     #: global total
     #: total = total + increment
     #: return total
@@ -26,7 +26,7 @@ def count(state, increment):
 
 
 def reset(state):
-    # Return nothing, and the state from which the counter starts again.
+    # Return no output, and the state from which the counter starts again.
     #: state = 0
     #: return state
     # <solution>
@@ -60,7 +60,7 @@ def count(state, increment):
 
 
 # %% idea dropped state; state/stateful_computations#state-in-state-out
-# The new state does not come out, so the next call would start from the old one.
+# The new state is not returned, so the next call would start from the old state.
 def count(state, increment):
     return increment, state
 
@@ -76,8 +76,8 @@ def reset(state):
 
 
 # %% idea output and state
-# Two things come out, as a pair: the output, and the state from which the next call goes on. Each of
-# them has its own value.
+# A pair comes out: the output, and the state from which the next call continues. Each of them has
+# its own value.
 def count(state, increment):
     return state + increment, state + increment
 

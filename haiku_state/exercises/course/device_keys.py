@@ -3,24 +3,25 @@
 repair, 5 min, update/pmapped_update#one-key-per-device
 
 The check runs `add_noise(rng, x)` with `jax.pmap` on four devices, with `axis_name="devices"`. The
-key `rng` is the same on all of them. Repair `add_noise`, so that each device adds standard normal
-noise of its own, in each step another one, and the key for the next step is again the same on all
-devices. The same first key always gives the same noise.
+key `rng` is the same on all of them. Repair `add_noise` so that each device adds its own standard
+normal noise, which differs from step to step, while the key for the next step is again the same on
+all devices. The same first key must always give the same noise.
 
 - What does a device know that the others do not?
-- `jax.random.split` makes two keys: one may differ from device to device, one must not.
+- `jax.random.split` makes two keys: one of them may differ from device to device, and the other
+  must not.
 - Fold `jax.lax.axis_index("devices")` into the key with which the noise is drawn, and leave the
   other one as it is.
 """
 
 # %%
-# Noise is added to the inputs on each of several devices. They are the axis
+# Noise is added to the inputs on each of several devices. They form the axis
 # "devices", and all of them hold the same key.
 import jax
 
 
 def add_noise(rng, x):
-    # Return the inputs with noise, and the key for the next step.
+    # Return the inputs with noise and the key for the next step.
     rng, noise_rng = jax.random.split(rng)
     # <solution>
     index = jax.lax.axis_index("devices")
@@ -43,7 +44,7 @@ def inputs(rng):
     return np.int32(rng.integers(1 << 30)), rng.integers(70, 120, (4, 500)).astype(float)
 
 
-# %% check Each device has noise of its own, and all keep the same key; once; not normal
+# %% check Each device has its own noise, and all keep the same key; once; not normal
 def check(answer, seed, x):
     def two_steps(seed, x):
         # a new function each time, so that each is traced
@@ -69,8 +70,8 @@ def check(answer, seed, x):
 
 
 # %% idea same key
-# Devices have drawn the same noise: they run the same program with the same key. A device can draw
-# numbers of its own only if something in its key is its own.
+# Devices have drawn the same noise, because they run the same program with the same key. A device
+# can draw its own numbers only if its key contains something that differs from the other devices.
 def add_noise(rng, x):
     rng, noise_rng = jax.random.split(rng)
     return x + jax.random.normal(jax.random.fold_in(noise_rng, 1), x.shape), rng
@@ -84,8 +85,8 @@ def add_noise(rng, x):
 
 
 # %% idea noise of the data
-# For another `x`, the noise is another. Which noise is drawn is said by the key and by the number
-# of the device, and by nothing else.
+# For a different `x`, the noise is different. Only the key and the number of the device may
+# determine the noise.
 def add_noise(rng, x):
     rng, noise_rng = jax.random.split(rng)
     mine = jax.random.fold_in(noise_rng, x.sum().astype(int))
@@ -93,8 +94,8 @@ def add_noise(rng, x):
 
 
 # %% idea drifted keys
-# The key for the next step is no longer the same on all devices. It is a part of the train state,
-# and the replicas of a train state stay equal. Only the noise may differ.
+# The key for the next step is no longer the same on all devices. It is part of the train state, and
+# the replicas of a train state must stay equal. Only the noise may differ.
 def add_noise(rng, x):
     mine = jax.random.fold_in(rng, jax.lax.axis_index("devices"))
     rng, noise_rng = jax.random.split(mine)
@@ -109,7 +110,8 @@ def add_noise(rng, x):
 
 
 # %% idea stale key; haiku/randomness#same-key-same-mask
-# The next step draws the same noise as this one. Each step has to leave a new key to the next one.
+# The next step draws the same noise as this step. Each step must return a new key for the next
+# step.
 def add_noise(rng, x):
     return right.add_noise(rng, x)[0], rng
 

@@ -5,22 +5,23 @@ repair, 8 min, update/jitted_update#the-old-train-state-is-gone
 The step donates its train state, so the program below fails. Repair `start` and `train`. After
 `start(params)`, the train state can be donated, and the caller can still read `params` after any
 step. `train(step, train_state, batches)` returns `(train_state, best)`: the last train state, and
-the params whose loss was the smallest. The loss of a step is that of the params that went into it.
+the params whose loss was the smallest. The loss of a step belongs to the params that went into it.
 
-- How many arrays are there after `start`, and who else holds them?
-- Look at every place that gives a second name to an array which a step gets later.
+- How many arrays are there after `start`, and what else refers to them?
+- Look at every place that gives a second name to an array that is later passed to a step.
 - `jax.tree.map(jnp.copy, params)` makes new arrays, if it runs before the step.
 """
 
 # %%
 # Training with an average of the params. The step is given: it donates the
-# train state, and returns the next one and the loss of the params it got.
+# train state and returns the next train state and the loss of the params that
+# were passed in.
 import jax
 import jax.numpy as jnp
 
 
 def start(params):
-    # Return a train state in which both parts begin as the params.
+    # Return a train state in which both parts are equal to the params.
     #: return {"params": params, "average": params}
     # <solution>
     params = jax.tree.map(jnp.copy, params)
@@ -29,7 +30,7 @@ def start(params):
 
 
 def train(step, train_state, batches):
-    # Return the last train state, and the params with the smallest loss.
+    # Return the last train state and the params with the smallest loss.
     best, best_loss = None, float("inf")
     for batch in batches:
         #: before = train_state["params"]
@@ -100,14 +101,14 @@ def start(params):
 
 
 # %% idea both parts
-# In the first train state, the params and their average are both equal to `params`.
+# In the first train state, the params and their average must both be equal to `params`.
 def start(params):
     return right.start(params) | {"average": jax.tree.map(jnp.zeros_like, params)}
 
 
 # %% idea donated buffer
-# An array was donated, and is read afterwards: its memory holds other numbers by now. Another name
-# for an array, or another dict around it, is not a second array.
+# An array was donated and read afterwards, when its memory may already hold other numbers. A second
+# name for an array, or another dict around it, is not a second array.
 def train(step, train_state, batches):
     best, best_loss = None, float("inf")
     for batch in batches:
@@ -136,15 +137,15 @@ def train(step, train_state, batches):
 
 
 # %% idea caller's params
-# The params that the caller had passed are gone: the train state held the caller's own arrays, and
-# the first step has donated them.
+# The params of the caller are gone: the train state held the caller's own arrays, and the first
+# step donated them.
 def start(params):
     return right.start(params) | {"params": params}
 
 
 # %% idea before the step
 # These are not the last train state and the params with the smallest loss. The loss that a step
-# returns is that of the params that went in, and not of those that came out.
+# returns belongs to the params that went in, not to the params that came out.
 def train(step, train_state, batches):
     best, best_loss = None, float("inf")
     for batch in batches:

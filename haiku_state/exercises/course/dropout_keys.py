@@ -2,20 +2,20 @@
 
 repair, 7 min, haiku/randomness#a-key-for-every-step
 
-Repair `start` and `run`, so that no key is used twice. `start(rng, x)` returns params and a key;
-`run(params, rng, xs)` draws a mask of its own for each step, and returns the stacked outputs and a
-key. The check calls `start` once, and then `run` twice: the second call gets the key that the first
+Repair `start` and `run` so that no key is used twice. `start(rng, x)` returns params and a key;
+`run(params, rng, xs)` draws a separate mask for each step and returns the stacked outputs and a
+key. The check calls `start` once and then `run` twice: the second call gets the key that the first
 one returned.
 
-- How often is each key used, if `start` is followed by `run`, and `run` by `run`?
+- How many times is each key used, if `start` is followed by `run`, and `run` by `run`?
 - One line is missing in each function: in `start` before `model.init`, and in `run` within the
   loop.
 - In the loop: `rng, step_rng = jax.random.split(rng)`, and `apply` gets `step_rng`.
 """
 
 # %%
-# A layer with dropout runs over a list of inputs, and later goes on with
-# more of them.
+# A layer with dropout runs over a list of inputs and later continues with more
+# inputs.
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -30,7 +30,7 @@ model = hk.transform(forward)
 
 
 def start(rng, x):
-    # Return the params, and a key for the steps.
+    # Return the params and a key for the steps.
     # <solution>
     rng, init_rng = jax.random.split(rng)
     return model.init(init_rng, x), rng
@@ -40,7 +40,7 @@ def start(rng, x):
 
 
 def run(params, rng, xs):
-    # Return the outputs, and a key to go on with.
+    # Return the outputs and a key to continue with.
     outputs = []
     for x in xs:
         #: outputs.append(model.apply(params, rng, x))
@@ -82,7 +82,7 @@ def check(answer, seed, xs):
     }
 
 
-# %% check each step of both runs has a mask of its own, and no key is used twice; keys once; same mask
+# %% check each step of both runs has its own mask, and no key is used twice; keys once; same mask
 def check(answer, seed, xs):
     model, used = answer.model, []
 
@@ -108,7 +108,7 @@ def check(answer, seed, xs):
 
 
 # %% idea same mask
-# The same key gives the same mask: in each step of a run, the same units are dropped.
+# The same key gives the same mask, so each step of a run drops the same units.
 def run(params, rng, xs):
     rng, step_rng = jax.random.split(rng)
     return jnp.stack([model.apply(params, step_rng, x) for x in xs]), rng
@@ -120,7 +120,8 @@ def run(params, rng, xs):
 
 
 # %% idea key not carried
-# The key that a run returns has to be one that no step has used yet: the next run goes on from it.
+# The key that a run returns must be a key that no step has used yet, because the next run continues
+# from it.
 def run(params, rng, xs):
     keys = jax.random.split(rng, len(xs))
     return jnp.stack([model.apply(params, k, x) for k, x in zip(keys, xs)]), rng
@@ -133,8 +134,8 @@ def run(params, rng, xs):
 
 
 # %% idea hidden key; haiku/randomness#same-key-same-mask
-# The masks have to follow from the key that is passed in, and from nothing else: another key gives
-# other masks, and the same key the same ones.
+# The masks must depend only on the key that is passed in: a different key gives different masks,
+# and the same key gives the same masks.
 keys = hk.PRNGSequence(0)
 
 
@@ -148,8 +149,8 @@ def run(params, rng, xs):
 
 
 # %% idea key of init; haiku/randomness#the-same-key-for-init-and-apply
-# The key that made the params is used up. What is drawn from it later consists of the same random
-# numbers as the params.
+# The key that made the params is used up. Anything that is drawn from it later consists of the same
+# random numbers as the params.
 def start(rng, x):
     return model.init(rng, x), rng
 

@@ -2,18 +2,18 @@
 
 repair, 5 min, haiku/batch_norm#dropping-the-new-state
 
-`train(params, state, batches)` takes one step for each pair `(x, y)` of the list `batches`, and
-returns params and state. Repair it, so that `predict` can rely on what the training has seen. The
-check calls `train` and `predict`, and looks at the state that comes out.
+`train(params, state, batches)` takes one step for each pair `(x, y)` of the list `batches` and
+returns params and state. Repair it so that `predict` can rely on what the training has seen. The
+check calls `train` and `predict` and looks at the returned state.
 
 - Which number in the state tells how many batches the model has seen?
-- Look at what `grad_fn` returns beside the gradients, and at where it goes.
-- The line with `grad_fn` gives the second result the name `_`. Which name is right?
+- Look at what `grad_fn` returns beside the gradients, and where it goes.
+- The line with `grad_fn` assigns the second result to `_`. Which name is right?
 """
 
 # %%
-# A linear regression on normalized inputs. The training runs without an
-# error, and the predictions are off.
+# A linear regression on normalized inputs. The training runs without an error,
+# but the predictions are off.
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -85,7 +85,7 @@ def closed_form(params, state, x, y):
     return {"last": {"w": w, "b": b}}, dict(zip(state, new, strict=True))
 
 
-# %% check `predict` normalizes by the state that it is given; pure jit tolerance=0.0001; evaluation
+# %% check `predict` normalizes with the state that is passed to it; pure jit tolerance=0.0001; evaluation
 def check(answer, params, state, x, y):
     return answer.predict(params, state, x[0]), answer.predict(params, state, x[0][:1])
 
@@ -112,15 +112,15 @@ def train(params, state, batches):
 
 
 # %% idea dropped state
-# The forward pass returns a new state in each step, and the next step starts from the old one. A
-# counter of the running statistics that stands still is the sign of it.
+# The forward pass returns a new state in each step, but the next step starts from the old one. You
+# can tell because a counter of the running statistics does not change.
 def train(params, state, batches):
     return right.train(params, state, batches)[0], state
 
 
 # %% idea state restarted; haiku/pure_pair#hktransform_with_state-makes-the-pair
-# The state of the last step comes out, but that step did not go on from the one before it: the
-# running statistics have seen one batch only.
+# The state of the last step is returned, but that step did not continue from the state before it:
+# the running statistics have seen only one batch.
 def train(params, state, batches):
     start = state
     for batch in batches:
@@ -129,8 +129,8 @@ def train(params, state, batches):
 
 
 # %% idea params and state; haiku/regression#a-module-with-params
-# The params are changed by following the gradient, and the state by the forward pass. Each step
-# needs both from the step before it.
+# The params change by following the gradient, and the state changes in the forward pass. Each step
+# needs both from the previous step.
 def train(params, state, batches):
     for batch in batches:
         new_params, state = right.train(params, state, [batch])

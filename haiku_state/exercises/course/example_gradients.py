@@ -3,23 +3,23 @@
 write, 10 min, pure/transformations#all-of-them-together
 
 Write `example_grads(params, xs, ys)`: the gradients of `example_loss` with respect to params, one
-for each example, as a dict like params whose leaves have the examples as first axis. `xs` has a row
-and `ys` an entry for each example.
+for each example. The result is a dict like params, and the first axis of its leaves is the example.
+`xs` has a row and `ys` an entry for each example.
 
 Then write `clipped_mean(params, xs, ys, limit)`. The length of a gradient is the square root of the
 sum of the squares of all its numbers, in `w` and `b` together. Gradients that are longer than
-`limit` are scaled down to this length, the others stay as they are; the result is the mean over the
-examples, a dict like params.
+`limit` are scaled down to this length, and the others do not change; the result is the mean over
+the examples, a dict like params.
 
-- Which function returns the gradient of one example, and what makes it one of many?
-- In `example_grads`, params are the same for all examples, and `xs` and `ys` are not: look up
+- Which function returns the gradient of one example, and how do you apply it to many examples?
+- In `example_grads`, params are the same for all examples, but `xs` and `ys` are not: look up
   `in_axes`. In `clipped_mean`, compute one factor for each example.
-- `in_axes=(None, 0, 0)` goes with the three arguments, and `jnp.minimum(1.0, limit / lengths)` are
-  the factors; `scales[:, None]` fits them to `w`.
+- `in_axes=(None, 0, 0)` corresponds to the three arguments, and `jnp.minimum(1.0, limit / lengths)`
+  is the factor of each example; `scales[:, None]` can be multiplied with `w`.
 """
 
 # %%
-# A logistic regression in which no single example may pull too hard.
+# A logistic regression in which no single example may have too much influence.
 import jax
 import jax.numpy as jnp
 
@@ -40,7 +40,7 @@ def example_grads(params, xs, ys):
 
 
 def clipped_mean(params, xs, ys, limit):
-    # Shorten each gradient that is longer than the limit to that length, and
+    # Shorten each gradient that is longer than the limit to that length and
     # return the mean.
     grads = example_grads(params, xs, ys)
     #: return None
@@ -86,7 +86,7 @@ def closed_form(params, xs, ys, limit):
 
 # %% idea each example
 # A gradient belongs to one number, here to the loss of one example. The derivative is a function of
-# one example, so it can be made a function of many.
+# one example, so `vmap` can apply it to many examples.
 def example_grads(params, xs, ys):
     losses = jax.vmap(example_loss, (None, 0, 0))
     return jax.grad(lambda params: losses(params, xs, ys).mean())(params)
@@ -98,15 +98,15 @@ def example_grads(params, xs, ys):
 
 
 # %% idea shared argument; pure/transformations#vmap-many-at-once
-# All examples use the same params. `vmap` takes an argument apart along its first axis unless it is
-# told that the examples share it.
+# All examples use the same params. `vmap` maps over the first axis of an argument unless it is told
+# that the examples share it.
 def example_grads(params, xs, ys):
     return jax.vmap(jax.grad(example_loss))(params, xs, ys)
 
 
 # %% idea too early a mean
-# In a mean, a single large gradient can no longer be told from the others. Each one has to be
-# clipped while it still stands alone.
+# In a mean, a single large gradient can no longer be told apart from the others, so each gradient
+# must be clipped before the mean is taken.
 def clipped_mean(params, xs, ys, limit):
     mean = jax.tree.map(lambda g: g.mean(axis=0), example_grads(params, xs, ys))
     length = jnp.sqrt(jnp.sum(mean["w"] ** 2) + mean["b"] ** 2)
@@ -119,8 +119,8 @@ def clipped_mean(params, xs, ys, limit):
 
 
 # %% idea one length; pure/transformations#on-your-own
-# A gradient is one vector, although it is stored in two leaves. It has one length, over both of
-# them, and is shortened as a whole, so that its direction stays.
+# A gradient is one vector, although it is stored in two leaves. It has one length, computed from
+# both leaves, and it is shortened as a whole so that its direction does not change.
 def clipped_mean(params, xs, ys, limit):
     grads = example_grads(params, xs, ys)
     scale_w = jnp.minimum(1.0, limit / jnp.linalg.norm(grads["w"], axis=1))
@@ -135,7 +135,7 @@ def clipped_mean(params, xs, ys, limit):
 
 
 # %% idea at most
-# The limit is the largest length. A gradient that is shorter already stays as it is.
+# The limit is the largest allowed length. A gradient that is already shorter does not change.
 def clipped_mean(params, xs, ys, limit):
     grads = example_grads(params, xs, ys)
     lengths = jnp.sqrt(jnp.sum(grads["w"] ** 2, axis=1) + grads["b"] ** 2)
@@ -144,7 +144,7 @@ def clipped_mean(params, xs, ys, limit):
 
 
 # %% idea mean
-# The result is a mean over the examples: it does not grow with their number.
+# The result is a mean over the examples, so it does not grow with their number.
 def clipped_mean(params, xs, ys, limit):
     return jax.tree.map(lambda g: len(ys) * g, right.clipped_mean(params, xs, ys, limit))
 
@@ -156,7 +156,7 @@ def clipped_mean(params, xs, ys, limit):
 
 
 # %% idea form; pure/transformations#grad-the-direction
-# The gradient has the form of what was differentiated: a dict with the keys of params.
+# The gradient has the same form as what was differentiated: a dict with the keys of params.
 def example_grads(params, xs, ys):
     grads = right.example_grads(params, xs, ys)
     return grads["w"], grads["b"]

@@ -2,22 +2,22 @@
 
 repair, 6 min, update/explicit_axes#naming-the-layout-of-a-result, JAX 0.7.1
 
-The mesh has been changed to one with explicit axes, and the program fails. Change `moments` and
-`watched` so that it runs again. The check makes a mesh of four devices with an explicit axis
-`data`, and calls `update(state, x, rows)` several times, where `rows` are two indices. The rows of
-`x` are distributed along `data`; everything else is replicated, and so must the new state be.
-`moments` may not send all rows to all devices.
+The mesh now has explicit axes, and the program fails. Change `moments` and `watched` so that it
+runs again. The check makes a mesh of four devices with an explicit axis `data` and calls
+`update(state, x, rows)` several times, where `rows` are two indices. The rows of `x` are
+distributed along `data`; everything else is replicated, and the new state must be replicated too.
+`moments` must not send all rows to all devices.
 
-- Which two operations have a result that could lie on the devices in several ways?
-- Look at the product in `moments`, which sums over distributed rows, and at the indices in
-  `watched`. Which keyword names the layout of a result?
+- For which two operations could the result be laid out on the devices in several ways?
+- Look at the product in `moments`, which sums over distributed rows, and the indices in `watched`.
+  Which keyword names the layout of a result?
 - `jnp.matmul` takes `out_sharding=P()`, and so does `get`: `x.at[…].get(…)` reads what `x[…]`
   reads.
 """
 
 # %%
-# A monitor keeps the second moments of what it has seen, and a few rows of
-# the newest batch. It was written for a mesh with Auto axes.
+# A monitor keeps the second moments of the data that it has seen and a few
+# rows of the newest batch. It was written for a mesh with Auto axes.
 import jax
 import jax.numpy as jnp
 
@@ -69,7 +69,7 @@ def inputs(rng):
     return state, rng.normal(1, 2, size=(8, 4)), rng.integers(0, 8, size=2, dtype="int32")
 
 
-# %% check `update` runs on explicit axes, with the numbers of a single device; ; other numbers
+# %% check `update` runs on explicit axes and gives the numbers of a single device; ; other numbers
 def check(answer, state, x, rows):
     with jax.set_mesh(explicit_mesh()):
         state, rows = jax.device_put((state, rows), P())
@@ -97,8 +97,8 @@ def check(answer, state, x, rows):
 
 
 # %% idea ambiguous layout; update/explicit_axes#what-explicit-axes-refuse
-# With explicit axes, the layout is part of the type. Where an operation could leave its result in
-# more than one layout, JAX does not choose: the line has to name one.
+# With explicit axes, the layout is part of the type. If the result of an operation could have more
+# than one layout, JAX does not choose, so the line must name a layout.
 def watched(x, rows):
     return x[rows]
 
@@ -109,8 +109,8 @@ def moments(x):
 
 
 # %% idea layout of the state
-# The state comes out with another layout than it went in with, so its type changes from step to
-# step. Every device needs the whole of it.
+# The state is returned with a different layout from the layout that it had before, so its type
+# changes from step to step. Every device needs the whole state.
 def moments(x):
     return jnp.matmul(x.T, x, out_sharding=P("data")) / len(x)
 
@@ -126,15 +126,15 @@ def watched(x, rows):
 
 
 # %% idea rows moved
-# All rows are sent to all devices before the product is computed, and each device does the whole
-# work. It is enough to say where the small result belongs.
+# All rows are sent to all devices before the product is computed, so each device does all of the
+# work. It is enough to specify the layout of the small result.
 def moments(x):
     everything = jax.sharding.reshard(x, P())
     return everything.T @ everything / len(x)
 
 
 # %% idea other numbers; update/explicit_axes#what-runs-unchanged-on-explicit-axes
-# The layout decides where an array lies. The numbers stay those of a single device.
+# The layout decides where an array lies. The numbers must be the same as on a single device.
 def moments(x):
     return jnp.matmul(x.T, x, out_sharding=P()) / (len(x) // 4)
 

@@ -3,19 +3,19 @@
 repair, 8 min, haiku/see_inside#what-explain-reports
 
 `measure(state, rng, temperature)` returns the reading and the new state, a dict with `count` and
-`highest`. Three things make it impure. Repair it, so that `explain` finds nothing, the noise is
-`jax.random.normal(rng)`, and the highest reading is that of `state` and of this call.
+`highest`. Three things make it impure. Repair it so that `explain` finds nothing, the noise is
+`jax.random.normal(rng)`, and the highest reading depends only on `state` and on this call.
 `hs.explain(measure, state, rng, temperature)` shows you where to look.
 
 - What does `measure` read or change that is neither an argument nor a result?
-- Look at the generator, at the list, and at the two lines that assign to `state`. Which of the
-  arguments is not used at all?
+- Look at the generator, the list and the two lines that assign to `state`. Which of the arguments
+  is not used at all?
 - Return a new dict with `state["count"] + 1` and `jnp.maximum(state["highest"], reading)`.
 """
 
 # %%
-# A thermometer reports noisy readings. Its state is the number of readings
-# and the highest of them.
+# A thermometer reports noisy readings. Its state is the number of readings and
+# the highest reading.
 import jax
 import jax.numpy as jnp
 
@@ -62,8 +62,8 @@ def check(answer, state, seed, temperatures):
 
 
 # %% idea hidden randomness; pure/transformations#what-purity-buys
-# The noise has to come from the key that is passed in, and from nothing else. A generator of NumPy
-# changes a state of its own at each draw, and a key of one's own is always the same.
+# The noise must come only from the key that is passed in. A NumPy generator changes its own state
+# at each draw, and a key that the function makes itself is always the same.
 import numpy as np
 
 noise = np.random.default_rng(0)
@@ -93,8 +93,8 @@ def measure(state, rng, temperature):
 
 
 # %% idea hidden memory
-# The function remembers something outside of its arguments, so the state that it is given does not
-# decide alone what comes out.
+# The function remembers something outside its arguments, so the result does not depend only on the
+# state that is passed in.
 readings = []
 
 
@@ -105,7 +105,7 @@ def measure(state, rng, temperature):
 
 
 # %% idea highest reading
-# The highest reading is one of two: the highest before, which is in the state, or the reading of
+# The highest reading is either the highest reading so far, which is in the state, or the reading of
 # this call.
 def measure(state, rng, temperature):
     reading, new = right.measure(state, rng, temperature)

@@ -5,19 +5,19 @@ port, 8 min, beyond/five_ways#plain-jax
 Replace `PeakMeter` with plain functions that give the same numbers without Haiku. `apply(params,
 state, x)` returns the output and the new state. Its params are a dict of `gain`, and its state is a
 dict of `peak` and `calls`. `from_haiku(params, state)` gets what `pair.init` or `pair.apply` has
-returned, and returns the params and the state for `apply`. `to_haiku(params, state)` goes the other
+returned and returns the params and the state for `apply`. `to_haiku(params, state)` goes the other
 way. The check runs one half of a signal through `pair`, and the other half through `apply`.
 
 - What does the module read, what does it set, and in which order?
 - Each `hk.get_parameter` and `hk.get_state` becomes a look-up in an argument, and the two
   `hk.set_state` become one dict. For the trees, print what `pair.init` returns.
 - The new state is `{'peak': …, 'calls': state['calls'] + 1}`, and the output still divides by the
-  old peak. In Haiku, both trees have one key more: `peak_meter`.
+  old peak. In Haiku, both trees have one more key: `peak_meter`.
 """
 
 # %%
 # A meter follows the peak of a signal: the peak falls slowly, and a louder
-# sample lifts it at once. The module is to be replaced by plain functions.
+# sample lifts it at once. The module should be replaced by plain functions.
 import haiku as hk
 import jax.numpy as jnp
 
@@ -48,7 +48,8 @@ def apply(params, state, x):
 
 
 def from_haiku(params, state):
-    # Return the params and the state of the module as those of `apply`.
+    # Return the params and the state of the module in the form that `apply`
+    # uses.
     #: return params, state
     # <solution>
     return dict(params["peak_meter"]), dict(state["peak_meter"])
@@ -56,7 +57,7 @@ def from_haiku(params, state):
 
 
 def to_haiku(params, state):
-    # Return what `from_haiku` was given.
+    # Return what was passed to `from_haiku`.
     #: return params, state
     # <solution>
     return {"peak_meter": params}, {"peak_meter": state}
@@ -105,13 +106,13 @@ def check(answer, params, state, signal):
     return {"calls of a module": len(called)}
 
 
-# %% check `to_haiku` gives back what `from_haiku` was given; again arguments weak tolerance=0; there and back
+# %% check `to_haiku` returns what was passed to `from_haiku`; again arguments weak tolerance=0; there and back
 def check(answer, params, state, signal):
     back = answer.to_haiku(*answer.from_haiku(params, state))
     return tuple(map(hk.data_structures.to_mutable_dict, back))
 
 
-# %% check A signal that changes over from Haiku and back gives the same numbers; ; continued run
+# %% check A signal that moves from Haiku to plain functions and back gives the same numbers; ; continued run
 def check(answer, params, state, signal):
     first, state = pair.apply(params, state, None, signal[0])
     params, state = answer.from_haiku(params, state)
@@ -130,13 +131,13 @@ def truth(right, params, state, signal):
 
 # %% idea threaded by hand
 # A module gets its params and its state from Haiku, and only inside a transformed function. In
-# plain JAX they are arguments, and the new state is a result.
+# plain JAX, params and state are arguments, and the new state is a result.
 def apply(params, state, x):
     return PeakMeter()(x), state
 
 
 # %% idea still in Haiku
-# The numbers are right, and the module still computes them: `apply` calls it.
+# The numbers are right, but the module still computes them, because `apply` calls it.
 def apply(params, state, x):
     output, state = pair.apply({"peak_meter": params}, {"peak_meter": state}, None, x)
     return output, state["peak_meter"]
@@ -144,14 +145,14 @@ def apply(params, state, x):
 
 # %% idea old or new state
 # The module computes its output before it sets the state. In a pure function, the old and the new
-# value are two variables, and it matters which one is read.
+# value are two variables, so it matters which of them is read.
 def apply(params, state, x):
     _, state = right.apply(params, state, x)
     return params["gain"] * x / state["peak"], state
 
 
 # %% idea dropped state; beyond/five_ways#what-jit-sees
-# The new state has to hold every entry that the module sets.
+# The new state must hold every entry that the module sets.
 def apply(params, state, x):
     output, new = right.apply(params, state, x)
     return output, {**new, "calls": state["calls"]}
@@ -170,8 +171,9 @@ def apply(params, state, x):
 
 
 # %% idea table of names; beyond/moving_to_nnx#a-table-of-names
-# Haiku's trees have two levels: the path of the module, and the name in it. Each leaf needs its
-# place in the other tree, and a leaf that is left out starts over.
+# Haiku's trees have two levels: the path of the module, and the name within the module. Each leaf
+# needs its place in the other tree, because a leaf that is left out starts again from its initial
+# value.
 def from_haiku(params, state):
     return params, state
 
@@ -182,14 +184,14 @@ def from_haiku(params, state):
 
 
 # %% idea there and back; beyond/moving_to_nnx#moving-a-checkpoint
-# What goes to the functions and back must be what it was, leaf by leaf. Otherwise a checkpoint of
-# Haiku can be read, and never written.
+# A state that goes to the functions and back must be unchanged in each leaf. Otherwise a Haiku
+# checkpoint can be read but never written.
 def to_haiku(params, state):
     return params, state
 
 
 # %% idea continued run; beyond/moving_to_nnx#moving-a-checkpoint
-# A state that was moved is not a new start: the peak goes on from where Haiku left it.
+# A state that was moved is not a fresh start: the peak continues from where Haiku left it.
 
 
 # %% right Haiku's own mapping

@@ -3,24 +3,24 @@
 repair, 10 min, update/frozen_parts#three-ways-to-freeze
 
 `stop_gradient` was meant to freeze the encoder, but its weights shrink. Change the program so that
-the params of the encoder and its running mean stay exactly as they are, and the head is trained as
+the params of the encoder and its running mean do not change at all, and the head is trained as
 before.
 
-The check calls `init(params)`, which returns the `opt_state`, and then `update(params, state,
+The check calls `init(params)`, which returns the `opt_state`, and then calls `update(params, state,
 opt_state, batch)` several times, which returns the new params, state and `opt_state`. The
-`opt_state` may hold moments only of what is trained.
+`opt_state` may hold moments only of the params that are trained.
 
 - What does the optimizer do with a param whose gradient is zero?
-- Look at `optimizer.init` and `optimizer.update`: both get the params of the encoder too. And look
+- Look at `optimizer.init` and `optimizer.update`: both get the params of the encoder too. Also look
   at the state that `update` returns.
 - `hk.data_structures.partition(is_frozen, params)` returns the two halves, and `merge` puts them
-  together. Give `optimizer` the second half alone. Into the new state, put the old entry of the
+  together. Pass only the second half to `optimizer`. In the new state, keep the old entry of the
   encoder.
 """
 
 # %%
-# The head of a network is fine-tuned. The encoder must stay as it is: its
-# params, and the running mean that it keeps in the state.
+# The head of a network is fine-tuned. The encoder must not change, neither its
+# params nor the running mean that it keeps in the state.
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -93,7 +93,7 @@ def inputs(rng):
     return params, state, {"x": rng.normal(1, 1, size=(8, 3)), "y": rng.normal(size=8)}
 
 
-# %% check The params of the encoder stay, and the head is trained; pure jit once tolerance=0.0001; trained part
+# %% check The params of the encoder do not change, and the head is trained; pure jit once tolerance=0.0001; trained part
 def check(answer, params, state, batch):
     return two_steps(answer, params, state, batch)[0]
 
@@ -110,19 +110,19 @@ def closed_form(params, state, batch):
     return {**params, "head": {"w": w}}
 
 
-# %% check The running mean stays, and the count of the head advances; once tolerance=0; frozen statistics
+# %% check The running mean does not change, and the count of the head advances; once tolerance=0; frozen statistics
 def check(answer, params, state, batch):
     return two_steps(answer, params, state, batch)[1]
 
 
-# %% check The optimizer keeps moments of the head alone; once; frozen moments
+# %% check The optimizer keeps moments only of the head; once; frozen moments
 def check(answer, params, state, batch):
     return sum(np.size(leaf) for leaf in jax.tree.leaves(answer.init(params)) if np.ndim(leaf))
 
 
 # %% idea weight decay
 # A gradient of zero does not mean an update of zero: an optimizer with weight decay or with
-# momentum moves whatever it is given. What it is not given, it cannot move.
+# momentum changes all params that it gets. It cannot change params that it does not get.
 still = optax.masked(optax.set_to_zero(), {"encoder": True, "head": False})
 optimizer = optax.chain(still, right.optimizer)
 
@@ -144,8 +144,8 @@ def update(params, state, opt_state, batch):
 
 
 # %% idea updates passed on
-# What `optax.masked` excludes, it passes on unchanged: the gradient itself becomes the update. It
-# does not become zero.
+# `optax.masked` passes on unchanged what it excludes: the gradient itself becomes the update, which
+# is not zero.
 optimizer = optax.masked(right.optimizer, {"encoder": False, "head": True})
 
 
@@ -154,8 +154,8 @@ def is_frozen(module, name, value):
 
 
 # %% idea frozen statistics
-# The running mean of the encoder has moved. It is not a param, and no optimizer moves it: the
-# forward pass does.
+# The running mean of the encoder has changed. It is not a param, so the optimizer does not change
+# it, but the forward pass does.
 def update(params, state, opt_state, batch):
     _, moved = loss_fn(params, state, batch)
     params, _, opt_state = right.update(params, state, opt_state, batch)
@@ -163,15 +163,15 @@ def update(params, state, opt_state, batch):
 
 
 # %% idea dropped state
-# Not all of the state is frozen: what belongs to the head must advance.
+# Not all of the state is frozen: the part of the head must advance.
 def update(params, state, opt_state, batch):
     params, _, opt_state = right.update(params, state, opt_state, batch)
     return params, state, opt_state
 
 
 # %% idea frozen moments; update/frozen_parts#params-by-name
-# The params are right, but the optimizer keeps moments of params that it never moves. It should not
-# see them at all.
+# The params are right, but the optimizer keeps moments of params that it never changes. It should
+# not get these params at all.
 still = optax.masked(optax.set_to_zero(), {"encoder": True, "head": False})
 optimizer = optax.chain(right.optimizer, still)
 
@@ -181,7 +181,7 @@ def is_frozen(module, name, value):
 
 
 # %% idea inverted mask; update/frozen_parts#params-by-name
-# The head has stayed, and the encoder has moved: what does True stand for here?
+# The head did not change, but the encoder did: what does True stand for here?
 def is_frozen(module, name, value):
     return module != "encoder"
 

@@ -1,22 +1,22 @@
-"""An average of squares that starts right
+"""An average of squares that is right from the start
 
 write, 10 min, haiku/batch_norm#an-average-that-starts-right
 
 Write `SquaredAverage(decay_rate)(gradient)`: it returns the zero-debiased moving average of
 `gradient**2`. Its state has two leaves. `hidden` is the average before the correction: it has the
-shape and dtype of `gradient`, and starts as zeros. `counter` is the number of steps so far: int32,
+shape and dtype of `gradient` and starts as zeros. `counter` is the number of steps so far: int32,
 of shape `()`.
 
 - Which two values does a step need from the step before it?
-- Read both with `hk.get_state`, compute both new values, write both with `hk.set_state`; only the
-  value behind `return` is corrected.
+- Read both with `hk.get_state`, compute both new values, and write both with `hk.set_state`; only
+  the value after `return` is corrected.
 - The new `hidden` is `decay_rate * hidden + (1 - decay_rate) * gradient**2`, and the output is
   `hidden / (1 - decay_rate**counter)` with the new counter.
 """
 
 # %%
-# The optimizer Adam divides each step by the root of an average of squared
-# gradients. The module keeps that average, and corrects its start at zero.
+# The Adam optimizer divides each step by the root of an average of squared
+# gradients. The module keeps that average and corrects for its start at zero.
 import haiku as hk
 import jax.numpy as jnp
 
@@ -27,7 +27,7 @@ class SquaredAverage(hk.Module):
         self.decay_rate = decay_rate
 
     def __call__(self, gradient):
-        # Update the average, and return it without the error of its start.
+        # Update the average and return it, corrected for its start at zero.
         #: hidden = jnp.zeros(gradient.shape)
         #: return hidden
         # <solution>
@@ -64,7 +64,7 @@ def inputs(rng):
     return np.float32(rng.uniform(0.4, 0.9)), gradients, hidden, np.int32(rng.integers(2, 5))
 
 
-# %% check `init` returns zeros, in the shapes and dtypes that are asked for; types; not in the state
+# %% check `init` returns zeros in the required shapes and dtypes; types; not in the state
 def check(answer, decay_rate, gradients, hidden, counter):
     return pair_of(answer, decay_rate).init(None, gradients[0])
 
@@ -75,7 +75,7 @@ def check(answer, decay_rate, gradients, hidden, counter):
     return steps(answer, decay_rate, gradients, state)
 
 
-# %% check it goes on from any state, and returns the next one; pure jit vmap; moving average
+# %% check it continues from any state and returns the next state; pure jit vmap; moving average
 def check(answer, decay_rate, gradients, hidden, counter):
     state = {"v": {"hidden": hidden, "counter": counter}}
     return steps(answer, decay_rate, gradients, state)
@@ -150,8 +150,8 @@ class SquaredAverage(right.SquaredAverage):
 
 
 # %% idea start at zero
-# After t steps from zero, the moving average holds only a share of a full average. The output is
-# still too small at the first steps.
+# After t steps from zero, the moving average is only a fraction of a full average, so the output is
+# still too small in the first steps.
 class SquaredAverage(right.SquaredAverage):
     def __call__(self, gradient):
         super().__call__(gradient)
@@ -159,8 +159,8 @@ class SquaredAverage(right.SquaredAverage):
 
 
 # %% idea counted first
-# The share that is divided by is that of the average *after* this step, so this step is counted
-# too.
+# The divisor is the fraction that the average has reached *after* this step, so this step is
+# counted too.
 class SquaredAverage(right.SquaredAverage):
     def __call__(self, gradient):
         super().__call__(gradient)
@@ -168,8 +168,8 @@ class SquaredAverage(right.SquaredAverage):
 
 
 # %% idea corrected twice
-# The next step goes on from what is kept in the state. If that is corrected already, the correction
-# is applied once more in each step.
+# The next step continues from what is kept in the state. If that value is already corrected, the
+# correction is applied again at every step.
 class SquaredAverage(right.SquaredAverage):
     def __call__(self, gradient):
         output = super().__call__(gradient)
@@ -178,8 +178,8 @@ class SquaredAverage(right.SquaredAverage):
 
 
 # %% idea moving average
-# In each step the average keeps a part of itself, and takes the rest from the new value: here, the
-# square of the gradient.
+# In each step, the average keeps a part of itself and takes the rest from the new value, which here
+# is the square of the gradient.
 class SquaredAverage(right.SquaredAverage):
     def __call__(self, gradient):
         return super().__call__(jnp.sqrt(jnp.abs(gradient)))

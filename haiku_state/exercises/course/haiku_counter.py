@@ -7,9 +7,9 @@ Write the module `Door`. Its state is one number, `count`: int32, of shape `()`,
 and returns the count from before. The check transforms the module and calls it in several runs.
 
 - Which function reads a number of the state, and which one writes it?
-- Both methods begin with `hk.get_state` and end with `hk.set_state` and `return`. Who gives the
-  initial value?
-- Read with `hk.get_state("count", (), jnp.int32, init=jnp.zeros)`, and write with
+- Both methods begin with `hk.get_state` and end with `hk.set_state` and `return`. Where does the
+  initial value come from?
+- Read with `hk.get_state("count", (), jnp.int32, init=jnp.zeros)` and write with
   `hk.set_state("count", …)`.
 """
 
@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 class Door(hk.Module):
     def __call__(self, people):
-        # Let these people in, and return how many are in the room then.
+        # Let these people in and return how many are in the room then.
         #: return None
         # <solution>
         count = hk.get_state("count", (), jnp.int32, init=jnp.zeros) + people
@@ -31,7 +31,8 @@ class Door(hk.Module):
         # </solution>
 
     def reset(self):
-        # Set the count to 0, and return how many were in the room before.
+        # Set the count to 0 and return how many people were in the room
+        # before.
         #: return None
         # <solution>
         count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
@@ -55,7 +56,7 @@ def check(answer, count, people):
     return hk.transform_with_state(lambda number: answer.Door()(number)).init(None, people[0])
 
 
-# %% check each call adds to the count of the run before; pure jit vmap types; dropped state
+# %% check each call adds to the count of the previous run; pure jit vmap types; dropped state
 def check(answer, count, people):
     pair = hk.transform_with_state(lambda number: answer.Door()(number))
     state, outputs = {"door": {"count": count}}, []
@@ -143,8 +144,7 @@ class Door(right.Door):
 
 
 # %% idea constructor; haiku/your_own_modules#check-yourself
-# The constructor runs again in each run, and so does what it writes into the state: the state of
-# the run before is overwritten.
+# The constructor runs again in each run, so what it writes overwrites the state of the run before.
 class Door(right.Door):
     def __init__(self):
         super().__init__()
@@ -152,7 +152,7 @@ class Door(right.Door):
 
 
 # %% idea before or after; haiku/pure_pair#hktransform_with_state-makes-the-pair
-# The state has two values in a run: the one that was read, and the one that was written.
+# During a run, the state has two values: the value that was read and the value that was written.
 class Door(right.Door):
     def __call__(self, people):
         return super().__call__(people) - people

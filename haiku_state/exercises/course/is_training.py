@@ -2,19 +2,20 @@
 
 repair, 6 min, haiku/batch_norm#four-ways-to-lose-the-state
 
-Repair the program. `start(x)` returns the first state, `learn(state, x)` the normalized batch and
-the new state, and `evaluate(state, x)` the normalized rows. The module stays compiled in `learn`
-and `evaluate`. A row that is evaluated alone gives the same as in a batch.
+Repair the program. `start(x)` returns the first state, `learn(state, x)` returns the normalized
+batch and the new state, and `evaluate(state, x)` returns the normalized rows. The module must
+remain compiled in `learn` and `evaluate`. A row that is evaluated alone must give the same result
+as in a batch.
 
 - In which of the three functions does the module have to see the batch's statistics?
-- One fault is in the call of `jax.jit`, one in that of `pair.init`, and one in `evaluate`. What
-  does `jax.jit` do with an argument that is a bool?
+- One mistake is in the call of `jax.jit`, one is in the call of `pair.init`, and one is in
+  `evaluate`. What does `jax.jit` do with an argument that is a bool?
 - `jax.jit(pair.apply, static_argnames="is_training")` keeps the mode a Python value.
 """
 
 # %%
-# A normalization in its three uses. Three things are wrong with how the mode
-# is chosen.
+# A normalization in its three uses. The mode is chosen wrongly in three
+# places.
 import jax
 
 import haiku_state as hs
@@ -70,7 +71,7 @@ def check(answer, state, x):
     return answer.start(x)
 
 
-# %% check `learn` normalizes by the batch, and updates the running statistics; pure jit tolerance=0.0001; batch statistics
+# %% check `learn` normalizes by the batch and updates the running statistics; pure jit tolerance=0.0001; batch statistics
 def check(answer, state, x):
     return answer.learn(state, x)
 
@@ -90,7 +91,7 @@ def check(answer, state, x):
     return answer.evaluate(state, x), answer.evaluate(state, x[:1])
 
 
-# %% check `learn` and `evaluate` are compiled, and run no Python code in a second call; once; not compiled
+# %% check `learn` and `evaluate` are compiled and run no Python code in a second call; once; not compiled
 def check(answer, state, x):
     runs_of = {}
     for name in ("learn", "evaluate"):
@@ -107,15 +108,15 @@ def evaluate(state, x):
 
 
 # %% idea nothing to read; haiku/batch_norm#initializing-in-evaluation-mode
-# In evaluation the layer only reads its running statistics, and during `init` there are none yet.
-# Which mode creates them?
+# In evaluation the layer only reads its running statistics, but during `init` they do not exist
+# yet. Which mode creates them?
 def start(x):
     return pair.init(None, x, is_training=False)[1]
 
 
 # %% idea traced mode; haiku/batch_norm#tracing-the-mode
 # The mode decides which Python code runs, so it must be known while JAX traces. An ordinary
-# argument of a compiled function is a tracer, and has no value then.
+# argument of a compiled function is a tracer, which has no value at that time.
 apply = jax.jit(pair.apply)
 
 
@@ -131,8 +132,8 @@ def start(x):
 
 
 # %% idea nothing learned; haiku/batch_norm#training-and-evaluation
-# The running statistics are the same as before. Only one of the two modes updates them, and this is
-# the function that has to.
+# The running statistics are the same as before. Only one of the two modes updates them, and this
+# function must use that mode.
 def learn(state, x):
     return apply({}, state, None, x, is_training=False)
 
@@ -144,7 +145,7 @@ def learn(state, x):
 
 # %% idea not compiled; pure/thinking_in_jax#to-jit-or-not-to-jit
 # The module's Python code ran again for a batch of the same shape. A function that is compiled once
-# and kept goes through its record instead.
+# and kept uses its record instead.
 apply = pair.apply
 
 
@@ -159,7 +160,7 @@ def evaluate(state, x):
 
 
 # %% idea rows alone
-# `evaluate` returns the normalized rows alone: an evaluation has no new state to hand on.
+# `evaluate` returns only the normalized rows: an evaluation has no new state to pass on.
 def evaluate(state, x):
     return apply({}, state, None, x, is_training=False)
 

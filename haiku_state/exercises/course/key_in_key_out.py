@@ -5,14 +5,14 @@ repair, 6 min, state/stateful_computations#you-have-met-this-before-random-keys
 All steps of this walker are the same, and so are its throws. Repair `walk` and `throw`.
 
 The state is a pair `(place, key)`. `walk(state)` returns a step from the standard normal
-distribution, and the new state. `throw(state)` returns a fair coin, and the new state, whose place
-is uniform between 0 and 1. The check calls them again and again with the state that they return,
+distribution and the new state. `throw(state)` returns a fair coin and the new state, whose place is
+uniform between 0 and 1. The check calls both functions repeatedly with the state that they return
 and finds out whether a key is used twice.
 
 - How many keys does one call need, if each key may be used only once?
 - Look at the line after `place, key = state`: there, the key has to be split.
-- In `walk`, `jax.random.split(key)` gives two keys: draw with one, and return the other. In `throw`
-  there are two draws, so split into three.
+- In `walk`, `jax.random.split(key)` gives two keys: draw with one of them and return the other. In
+  `throw` there are two draws, so split into three.
 """
 
 # %%
@@ -22,7 +22,7 @@ import jax
 
 
 def walk(state):
-    # Make one step; return its length, and the new state.
+    # Make one step; return its length and the new state.
     place, key = state
     #: step = jax.random.normal(key)
     #: return step, (place + step, key)
@@ -35,7 +35,7 @@ def walk(state):
 
 def throw(state):
     # Throw the walker to a random place between 0 and 1, and a coin that says
-    # whether it is awake; return the coin, and the new state.
+    # whether it is awake; return the coin and the new state.
     place, key = state
     #: place = jax.random.uniform(key)
     #: awake = jax.random.bernoulli(key)
@@ -100,8 +100,8 @@ def check(answer, seed, place):
 
 
 # %% idea key not advanced
-# The new state holds the old key, so the next call draws the same numbers again. The key is state:
-# what comes out has to differ from what came in.
+# The new state holds the old key, so the next call draws the same numbers again. The key is state,
+# so the returned key must differ from the key that came in.
 def walk(state):
     step, (place, _) = right.walk(state)
     return step, (place, state[1])
@@ -114,8 +114,8 @@ def throw(state):
 
 
 # %% idea key from outside
-# The numbers do not depend on the key in the state. A random function draws from the key that it is
-# given, so that its caller determines the numbers.
+# The numbers do not depend on the key in the state. A random function must draw from the key that
+# is passed to it, so that its caller determines the numbers.
 def walk(state):
     return right.walk((state[0], jax.random.key(0)))
 
@@ -126,7 +126,7 @@ def throw(state):
 
 
 # %% idea distribution
-# The numbers are random, but not from the distribution that was asked for.
+# The numbers are random, but they do not follow the required distribution.
 def walk(state):
     key, step_key = jax.random.split(state[1])
     step = jax.random.uniform(step_key)
@@ -147,8 +147,8 @@ def throw(state):
 
 
 # %% idea dependent draws; haiku/randomness#same-key-same-mask
-# Two draws depend on each other: who knows one, knows something about the other. Draws with keys of
-# their own are independent.
+# The two draws are not independent: the value of one draw says something about the other. Draws
+# with separate keys are independent.
 def throw(state):
     _, (place, key) = right.throw(state)
     return place < 0.5, (place, key)

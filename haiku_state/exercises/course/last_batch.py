@@ -2,21 +2,22 @@
 
 repair, 10 min, update/pmapped_update#the-last-partial-batch
 
-`evaluate(row_losses, rows, size)` cuts the rows into batches of `size` rows. The last one may have
-fewer. Repair `evaluate` in two respects: it returns the exact mean of the losses of all rows, and
-`row_losses` is traced once, for a batch of `size` rows, and compiled. `row_losses` may be given any
-numbers as padding.
+`evaluate(row_losses, rows, size)` cuts the rows into batches of `size` rows; the last batch may
+have fewer. Repair `evaluate` in two respects: it returns the exact mean of the losses of all rows,
+and `row_losses` is traced once, for a batch of `size` rows, and compiled. `row_losses` may be given
+any numbers as padding.
 
-- How many rows does the last batch have, and how much does one of them count?
-- Every batch goes through `run` with the same shape. Behind `run`, a mask says which of the losses
+- How many rows does the last batch have, and how much does each of them count?
+- Every batch goes through `run` with the same shape. Afterwards, a mask says which of the losses
   count.
-- Fill up with `jnp.pad`. The mask is `jnp.arange(size) < len(batch)`. At the end, divide the sum of
-  all masked losses by the number of rows.
+- Pad the last batch with `jnp.pad`. The mask is `jnp.arange(size) < len(batch)`. At the end, divide
+  the sum of all masked losses by the number of rows.
 """
 
 # %%
 # A model is evaluated batch by batch. Its function `row_losses` is given: it
-# takes a batch, an array with one example per row, and returns their losses.
+# takes a batch, which is an array with one example per row, and returns the
+# loss of each row.
 import jax
 import jax.numpy as jnp
 
@@ -70,7 +71,7 @@ def inputs(rng):
     return rng.normal(size=3), rng.normal(size=(count, 3)) * np.linspace(1, 3, count)[:, None]
 
 
-# %% check The mean is exact, and there is one program for all batches; ; compiled once
+# %% check The mean is exact, and all batches share one program; ; compiled once
 def check(answer, weights, rows):
     return play(answer, weights, rows)
 
@@ -86,8 +87,8 @@ def check(answer, weights, rows):
 
 
 # %% idea mean of means
-# This is the mean of the batches' means. Each batch counts the same in it, and so a row of a small
-# batch counts more than one of a full batch.
+# This is the mean of the batch means. Each batch has the same weight in it, so a row of a small
+# batch counts more than a row of a full batch.
 def evaluate(row_losses, rows, size):
     run = jax.jit(row_losses)
     means = [run(rows[first : first + size]).mean() for first in range(0, len(rows), size)]
@@ -102,8 +103,8 @@ def evaluate(row_losses, rows, size):
 
 
 # %% idea padding counted
-# The rows of the padding are in the mean. They are there for the shape alone: they count neither
-# among the losses nor among the rows.
+# The mean includes the rows of the padding. They are needed only for the shape, so they count
+# neither as losses nor as rows.
 def evaluate(row_losses, rows, size):
     return right.evaluate(row_losses, jnp.pad(rows, [(0, -len(rows) % size), (0, 0)]), size)
 
@@ -133,15 +134,15 @@ def evaluate(row_losses, rows, size):
 
 
 # %% idea rows left out
-# The rows of the last batch are missing. In training, other rows are left out in each epoch. In an
-# evaluation, every row counts once.
+# The rows of the last batch are missing. In training, different rows are left out in each epoch,
+# but in an evaluation every row counts once.
 def evaluate(row_losses, rows, size):
     return right.evaluate(row_losses, rows[: len(rows) // size * size], size)
 
 
 # %% idea second shape; update/jitted_update#the-last-batch-of-the-epoch
-# The mean is right, and the model was compiled for another number of rows than a full batch has.
-# Each new shape is a new program.
+# The mean is right, but the model was also compiled for a number of rows that differs from a full
+# batch. Each new shape needs a new program.
 def evaluate(row_losses, rows, size):
     run = jax.jit(row_losses)
     sums = [run(rows[first : first + size]).sum() for first in range(0, len(rows), size)]
@@ -154,7 +155,7 @@ def evaluate(row_losses, rows, size):
 
 
 # %% idea compiled once; update/jitted_update#how-often-does-it-compile
-# The model is to be traced once in all, compiled, and used for every batch.
+# The model should be traced only once, compiled, and used for every batch.
 def evaluate(row_losses, rows, size):
     with jax.disable_jit():
         return right.evaluate(row_losses, rows, size)

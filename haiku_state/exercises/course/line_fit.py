@@ -5,19 +5,19 @@ write, 10 min, state/regression_by_hand#loss-and-update
 Write `init(key)`, `loss_fn(params, x, y)` and `update(params, x, y, learning_rate)`. The prediction
 is the sum of the three inputs, each times its weight, plus the bias.
 
-`update` makes one step of gradient descent. It returns a pair: the new params, and the loss before
-the step. The check compares with NumPy, and lets `update` run a thousand times from the params of
-`init`.
+`update` makes one step of gradient descent. It returns a pair: the new params and the loss before
+the step. The check compares the results with NumPy and runs `update` a thousand times from the
+params of `init`.
 
 - What does each of the three functions need, and what does it return?
-- In `init`, make one key for the weights and one for the bias. In `update`,
+- In `init`, make one key for the weights and another for the bias. In `update`,
   `jax.value_and_grad(loss_fn)` gives the loss and a tree of gradients.
 - `x @ params["weights"]` is the sum for all rows at once. The step is a `jax.tree.map` of `p -
   learning_rate * g` over `params` and the gradients.
 """
 
 # %%
-# A weighted sum of three inputs and a bias is fitted to the targets. The
+# A weighted sum of three inputs, plus a bias, is fitted to the targets. The
 # params are a dict with the keys "weights", of shape (3,), and "bias", of
 # shape ().
 import jax
@@ -35,7 +35,8 @@ def init(key):
 
 
 def loss_fn(params, x, y):
-    # Return the mean of the squared errors; x has the shape (n, 3), y (n,).
+    # Return the mean of the squared errors; x has the shape (n, 3), and y has
+    # the shape (n,).
     #: ...
     # <solution>
     prediction = x @ params["weights"] + params["bias"]
@@ -44,7 +45,7 @@ def loss_fn(params, x, y):
 
 
 def update(params, x, y, learning_rate):
-    # Return the params after one step, and the loss before it.
+    # Return the params after one step and the loss before it.
     #: ...
     # <solution>
     loss, grads = jax.value_and_grad(loss_fn)(params, x, y)
@@ -72,7 +73,7 @@ def check(answer, seed, params, x, y, learning_rate):
     return jax.tree.map(lambda leaf: list(jnp.shape(leaf)), params)
 
 
-# %% check The params of many keys are independent, and normally distributed; once; random params
+# %% check The params of many keys are independent and normally distributed; once; random params
 def check(answer, seed, params, x, y, learning_rate):
     keys = jax.random.split(jax.random.key(seed), 2000)
     params = jax.device_get(jax.jit(jax.vmap(answer.init))(keys))
@@ -110,26 +111,26 @@ def check(answer, seed, params, x, y, learning_rate):
 
 
 # %% idea order
-# Here the new params come first, and the loss second, as in the `update` of the lesson.
+# Here the new params come first, and the loss second, as in `update` in the lesson.
 def update(params, x, y, learning_rate):
     return right.update(params, x, y, learning_rate)[::-1]
 
 
 # %% idea dropped params
-# The params that come out are those that came in. Unless the step returns new ones, nothing is
-# learned.
+# The returned params are the same as the params that came in. Nothing is learned unless the step
+# returns new params.
 def update(params, x, y, learning_rate):
     return params, loss_fn(params, x, y)
 
 
 # %% idea gradient step
-# A step goes against the gradient of the loss, by the learning rate times the gradient.
+# A step goes against the gradient of the loss; its length is the learning rate times the gradient.
 def update(params, x, y, learning_rate):
     return right.update(params, x, y, 1.0)
 
 
 # %% idea direction
-# The gradient points to where the loss grows. A step of gradient descent goes against it.
+# The gradient points to where the loss grows, so a step of gradient descent must go against it.
 def update(params, x, y, learning_rate):
     return right.update(params, x, y, -learning_rate)
 
@@ -149,20 +150,20 @@ def loss_fn(params, x, y):
 
 
 # %% idea loss
-# The loss is one number: the mean of the squared distances between prediction and target.
+# The loss is one number: the mean of the squared differences between prediction and target.
 def loss_fn(params, x, y):
     return (x @ params["weights"] + params["bias"] - y) ** 2
 
 
 # %% idea random params; state/regression_by_hand#params-drawn-at-random
-# Every number of the params is drawn on its own, from the standard normal distribution: other keys
-# give other params, and no two numbers are the same.
+# Every number of the params is drawn independently, from the standard normal distribution:
+# different keys give different params, and no two numbers are the same.
 def init(key):
     return {"weights": jnp.zeros(3), "bias": jnp.zeros(())}
 
 
 # %% idea form
-# The params are a dict of `weights`, an array of three numbers, and `bias`, a single one.
+# The params are a dict of `weights`, an array of three numbers, and `bias`, a single number.
 def init(key):
     return right.init(key) | {"bias": jnp.zeros(1)}
 

@@ -3,17 +3,17 @@
 repair, 6 min, update/devices#the-gradient-of-a-batch
 
 The check runs `step` with `jax.pmap` on four devices, with `axis_name="devices"`: the params are
-the same on all of them, and each gets a quarter of the batch. Repair `step`, so that every device
+the same on all of them, and each gets a quarter of the batch. Repair `step` so that every device
 returns what a single device would compute from the whole batch: the same new params and the same
-loss. `loss_fn` stays as it is.
+loss. Do not change `loss_fn`.
 
 - Which numbers differ from device to device, and from which line on should they not?
 - The devices have to exchange something between the gradient and its length.
-- `jax.lax.pmean(tree, "devices")` takes any tree, the pair of loss and gradient too.
+- `jax.lax.pmean(tree, "devices")` takes any tree, including the pair of loss and gradient.
 """
 
 # %%
-# Each device runs `step` with its own part of the batch. The devices are the
+# Each device runs `step` with its own part of the batch. The devices form the
 # axis "devices", and all of them hold the same params.
 import jax
 import jax.numpy as jnp
@@ -27,7 +27,7 @@ def loss_fn(params, batch):
 
 
 def step(params, batch):
-    # Return the params after one step, and the loss of the whole batch. A
+    # Return the params after one step and the loss of the whole batch. A
     # gradient that is longer than LONGEST is shortened to this length.
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)
     # <solution>
@@ -56,12 +56,12 @@ def inputs(rng):
     return {"w": w, "b": np.float32(0)}, small, large
 
 
-# %% check A step with a small gradient is that of the whole batch; once; same step
+# %% check A step with a small gradient is the same as with the whole batch; once; same step
 def check(answer, params, small, large):
     return on_devices(answer, params, small)
 
 
-# %% check A step with a large gradient, which is shortened, is so too; once; same step
+# %% check A step with a large gradient, which is shortened, is the same too; once; same step
 def check(answer, params, small, large):
     return on_devices(answer, params, large)
 
@@ -76,8 +76,8 @@ def closed_form(params, small, large):
 
 
 # %% idea alone; update/devices#exchange-along-the-axis
-# The replicas have different params after the step: each device has followed the gradient of its
-# own rows only. Devices know of each other what they exchange, and nothing else.
+# The replicas have different params after the step, because each device has followed only the
+# gradient of its own rows. Devices know nothing about each other except what they exchange.
 def step(params, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)
     length = jnp.sqrt(jnp.sum(grads["w"] ** 2) + grads["b"] ** 2)
@@ -104,7 +104,7 @@ def step(params, batch):
 
 
 # %% idea same step
-# Beside the exchange, nothing of the step changes: a single device that sees the whole batch
+# Apart from the exchange, nothing in the step changes: a single device that sees the whole batch
 # shortens its gradient by the same rule.
 def step(params, batch):
     loss, grads = jax.lax.pmean(jax.value_and_grad(loss_fn)(params, batch), "devices")
@@ -112,8 +112,8 @@ def step(params, batch):
 
 
 # %% idea sum or mean
-# The loss is a mean over rows. The sum over four devices of a mean is four times too large, and so
-# is a gradient that is summed.
+# The loss is a mean over rows. If a mean is summed over four devices, it is four times too large,
+# and so is a gradient that is summed.
 def step(params, batch):
     loss, grads = jax.lax.psum(jax.value_and_grad(loss_fn)(params, batch), "devices")
     length = jnp.sqrt(jnp.sum(grads["w"] ** 2) + grads["b"] ** 2)
@@ -131,8 +131,8 @@ def step(params, batch):
 
 
 # %% idea average first
-# The replicas are equal, and this is not the step of the whole batch: shortening a gradient is not
-# linear, so the order of shortening and averaging matters.
+# The replicas are equal, but the step differs from the step with the whole batch: shortening a
+# gradient is not linear, so it matters whether the gradient is averaged or shortened first.
 def step(params, batch):
     loss, grads = jax.value_and_grad(loss_fn)(params, batch)
     length = jnp.sqrt(jnp.sum(grads["w"] ** 2) + grads["b"] ** 2)
@@ -151,13 +151,13 @@ def step(params, batch):
 
 
 # %% idea local loss; update/devices#exchange-along-the-axis
-# The params are right. The loss that each device returns is that of its own rows.
+# The params are right, but the loss that each device returns belongs only to its own rows.
 def step(params, batch):
     return right.step(params, batch)[0], loss_fn(params, batch)
 
 
 # %% idea unbound axis; update/devices#exchange-along-the-axis
-# A collective names the axis along which it works. The name must be that of the mapped axis, and it
+# A collective names the axis along which it works. It must be the name of the mapped axis, which
 # exists only inside the mapped function.
 def step(params, batch):
     return jax.lax.pmean(right.step(params, batch), "device")

@@ -6,13 +6,13 @@ The loss falls no faster than without momentum, because the velocity is lost in 
 `update(params, velocity, points)` and the loop, and change `train` into `train(params, velocity,
 batches)`, which returns a pair: the params and the velocity.
 
-The check calls `update`, and then `train` with several batches. It also trains on two of the
-batches, and resumes on the others: that must give the same as training on all.
+The check calls `update` and then `train` with several batches. It also trains on two of the batches
+and resumes on the others, which must give the same result as training on all of them.
 
 - With which velocity does the second step begin?
 - Follow the name `velocity` from line to line: where does it get a value that does not come from
   the step before, and where is the new value dropped?
-- `update` needs no call of `init`. In the loop, take both results: `params, velocity =
+- `update` does not need to call `init`. In the loop, use both results: `params, velocity =
   update(...)`. The caller of `train` calls `init`.
 """
 
@@ -60,7 +60,7 @@ def inputs(rng):
     return params, velocity, rng.normal(size=(4, 3, 2))
 
 
-# %% check `update` goes on from the velocity that it is given; pure jit types; formula
+# %% check `update` continues from the velocity that is passed to it; pure jit types; formula
 def check(answer, params, velocity, batches):
     return answer.update(params, velocity, batches[0])
 
@@ -71,12 +71,12 @@ def closed_form(params, velocity, batches):
     return {"center": center - 0.02 * velocity}, {"center": velocity}
 
 
-# %% check `train` hands the velocity on from batch to batch; pure jit; dropped velocity
+# %% check `train` passes the velocity on from batch to batch; pure jit; dropped velocity
 def check(answer, params, velocity, batches):
     return answer.train(params, velocity, batches)
 
 
-# %% check Training that is resumed gives the same; ; velocity lost at the end
+# %% check Resumed training gives the same results as uninterrupted training; ; velocity lost at the end
 def check(answer, params, velocity, batches):
     return answer.train(*answer.train(params, velocity, batches[:2]), batches[2:])
 
@@ -86,8 +86,8 @@ def truth(right, params, velocity, batches):
 
 
 # %% idea fresh velocity
-# The step begins with a velocity of zero, whatever it is given. One step of momentum from zero is a
-# step of plain gradient descent.
+# The step begins with a velocity of zero, whatever is passed to it. With a velocity of zero, a step
+# of momentum is a step of plain gradient descent.
 def update(params, velocity, points):
     return right.update(params, init(params), points)
 
@@ -98,8 +98,8 @@ def train(params, velocity, batches):
 
 
 # %% idea dropped velocity
-# The velocity of one step does not reach the next one. The optimizer's state is threaded like the
-# params: into each step, and out of it.
+# The velocity of one step does not reach the next step. The optimizer's state is threaded like the
+# params: into each step and out of it.
 def update(params, velocity, points):
     return right.update(params, velocity, points)[0], velocity
 
@@ -113,8 +113,8 @@ def train(params, velocity, batches):
 
 
 # %% idea velocity lost at the end; state/regression_by_hand#in-practice
-# Training that goes on later needs the velocity too, not only the params. What the next call needs
-# has to come out, and to come in again.
+# Training that continues later needs the velocity too, not only the params. Whatever the next call
+# needs must be returned and passed in again.
 def update(params, velocity, points):
     return right.update(params, velocity, points)[0]
 
@@ -141,8 +141,8 @@ def train(params, batches, velocity):
 
 
 # %% idea formula
-# The new velocity is 0.9 times the old one plus the gradient, and the step follows the new one.
-# Only where the velocity comes from has to change.
+# The new velocity is 0.9 times the old velocity plus the gradient, and the step follows the new
+# velocity. Only where the velocity comes from has to change.
 def update(params, velocity, points):
     grads = jax.grad(loss_fn)(params, points)
     new = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, grads)

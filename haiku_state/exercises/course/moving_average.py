@@ -3,28 +3,29 @@
 write, 10 min, state/practice#task-2-a-moving-average
 
 Write `init()`, which returns the first state, and `update(state, x)`, which returns the average and
-the new state. The average is the mean of the last four values, `x` included; of fewer at the start.
+the new state. The average is the mean of the last four values, including `x`; at the start, there
+are fewer values.
 
-Which fields `State` has is for you to find out. The check passes the state from call to call,
-compiles `update`, scans it, and goes back to an earlier state.
+Find out which fields `State` needs. The check passes the state from call to call, compiles
+`update`, scans it, and goes back to an earlier state.
 
-- What must `update` know, besides `x`, to compute the next average, and the one after the next?
-- Keep the last four values in one array whose shape never changes, and beside it how many of them
+- Besides `x`, what must `update` know to compute the next average, and the average after that?
+- Keep the last four values in one array whose shape never changes, and also keep how many of them
   are real. Start with zeros.
 - `jnp.append(state.last[1:], x)` drops the oldest value and adds the new one. Divide the sum by
   `jnp.minimum(state.seen + 1, 4)`.
 """
 
 # %%
-# A moving average over the last four values. As long as there are fewer, it
-# is the mean of those.
+# A moving average over the last four values. As long as there are fewer
+# values, it is the mean of those values.
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 
-# Its fields are all that the average must remember.
+# The fields are everything that the average must remember.
 class State(NamedTuple):
     #: total: jax.Array
     # <solution>
@@ -41,7 +42,7 @@ def init():
 
 
 def update(state, x):
-    # Return the average, x included, and the new state.
+    # Return the average, including x, and the new state.
     #: total = state.total + x
     #: return total / 4, State(total)
     # <solution>
@@ -76,7 +77,7 @@ def closed_form(xs):
     return [xs[max(0, index - 3) : index + 1].astype(float).mean() for index in range(7)]
 
 
-# %% check The state keeps its shapes and dtypes, and `update` its trace; once; kept structure
+# %% check The state keeps its shapes and dtypes, and `update` is traced once; once; kept structure
 def check(answer, xs):
     traces = []
 
@@ -102,7 +103,7 @@ def check(answer, xs):
     return jax.lax.scan(lambda state, x: answer.update(state, x)[::-1], answer.init(), xs)[1]
 
 
-# %% check An earlier state is still there; once; changed in place
+# %% check An earlier state can still be used; once; changed in place
 def check(answer, xs):
     state = answer.init()
     for x in xs[:5]:
@@ -114,8 +115,8 @@ def check(answer, xs):
 
 
 # %% idea count
-# As long as fewer than four values have come, the mean is over those alone. How many there were is
-# a part of the state.
+# As long as there are fewer than four values, the mean is taken only over them. The number of
+# values so far is part of the state.
 def update(state, x):
     _, state = right.update(state, x)
     return state.last.mean(), state
@@ -128,8 +129,8 @@ def update(state, x):
 
 
 # %% idea all that is needed
-# A state holds all that the future depends on. From a total alone nobody can tell what has to leave
-# the average when a new value comes in.
+# A state holds everything that the future depends on. A total alone does not tell which value has
+# to leave the average when a new value comes in.
 def update(state, x):
     total, seen = state.last + x, jnp.minimum(state.seen + 1, 4)  # four times the same total
     return total[0] / seen, State(total, seen)
@@ -142,7 +143,7 @@ def update(state, x):
 
 
 # %% idea window
-# Only the last four values count. An older one has no influence any more.
+# Only the last four values count, so an older value has no influence any more.
 def update(state, x):
     total, seen = state.last + x, state.seen + 1
     return total[0] / seen, State(total, seen)
@@ -162,7 +163,7 @@ def update(state, x):
 
 # %% idea kept structure; state/pytrees#what-is-a-leaf-and-what-is-not
 # A state keeps its structure, and the shape and dtype of each leaf, from the first step to the
-# last. One that grows is a new program at every step.
+# last. If a state grows, every step needs a new program.
 def init():
     return []
 
@@ -173,8 +174,8 @@ def update(state, x):
 
 
 # %% idea changed in place; state/stateful_computations#state-in-state-out
-# The state that comes in is written to. But the caller may go back to an earlier state, so each
-# update keeps it as it is, and returns a new one.
+# The state that was passed in is overwritten. But the caller may go back to an earlier state, so
+# each update must leave it unchanged and return a new one.
 def update(state, x):
     state.last[0] = x
     return right.update(state, x)

@@ -4,19 +4,19 @@ repair, 8 min, pure/thinking_in_jax#arrays-that-never-change
 
 Repair the functions so that they work on JAX arrays and under `jax.jit` and `jax.vmap`. The check
 calls `without_border(image)`, `histogram(counts, levels)` and `brighter(image, amount)`; each
-returns an array and keeps those of its caller as they are. The first two get JAX arrays. `brighter`
-must also take an image that is a NumPy array.
+returns an array and does not change the arrays of its caller. The first two functions get JAX
+arrays. `brighter` must also take an image that is a NumPy array.
 
 - Which lines write into an array, and whose array is it?
 - Look at each line with an index on the left of `=` or `+=`, and at the line with `image +=
   amount`.
-- `x = x.at[i].set(value)` stands for `x[i] = value`, and `.add(value)` for `+=`; `levels` can be
-  the index as a whole.
+- `x = x.at[i].set(value)` replaces `x[i] = value`, and `.add(value)` replaces `+=`; the whole array
+  `levels` can be the index.
 """
 
 # %%
 # Three functions of a NumPy program for gray images. They write into the
-# arrays that they are given.
+# arrays that are passed to them.
 
 
 def without_border(image):
@@ -35,7 +35,7 @@ def without_border(image):
 
 
 def histogram(counts, levels):
-    # Count each gray level once more for each time that it occurs.
+    # Count each gray level once for each time that it occurs.
     #: for level in levels:
     #:     counts[level] += 1
     #: return counts
@@ -69,7 +69,7 @@ def check(answer, counts, levels, image, amount):
     return answer.without_border(image)
 
 
-# %% check `histogram` counts every level, repeated ones too; pure jit vmap; no assignment
+# %% check `histogram` counts every level, including repeated levels; pure jit vmap; no assignment
 def check(answer, counts, levels, image, amount):
     return answer.histogram(counts, levels)
 
@@ -90,8 +90,8 @@ def check(answer, counts, levels, image, amount):
 
 
 # %% idea no assignment
-# The values of a JAX array never change, so nothing can be assigned to its entries. Each change is
-# a new array, and the next line has to go on with that one.
+# The values of a JAX array never change, so nothing can be assigned to its entries. Each change
+# makes a new array, and the next line must continue with that array.
 def without_border(image):
     image.at[0, :].set(0)
     image.at[-1, :].set(0)
@@ -111,7 +111,7 @@ def histogram(counts, levels):
 
 
 # %% idea unused result
-# The array came back as it was. Each change makes a new array, and nobody has kept it.
+# The returned array is the same as before. Each change makes a new array, but nothing refers to it.
 def without_border(image):
     image.at[0, :].set(0)
     return image
@@ -128,8 +128,8 @@ def brighter(image, amount):
 
 
 # %% idea repeated index
-# An index that occurs twice was counted once: all entries were read before any was written. What is
-# written has to be an operation that adds up.
+# An index that occurs twice was counted once, because all entries were read before any of them was
+# written. Use an operation that accumulates.
 def histogram(counts, levels):
     return counts.at[levels].set(counts[levels] + 1)
 

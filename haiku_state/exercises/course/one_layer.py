@@ -2,18 +2,18 @@
 
 repair, 5 min, haiku/pure_pair#where-the-names-in-params-and-state-come-from
 
-`distance(a, b)` compares two batches, and `encode(x)` encodes one. Both are to use one and the same
+`distance(a, b)` compares two batches, and `encode(x)` encodes one. Both should use the same
 encoder. Repair `functions`: `model.init` makes the params of one module, `encoder`, and each of the
 two functions in `model.apply` works with them.
 
 - How many instances of `hk.Linear` are made when `distance` runs once?
-- Look at where the instance is made. How often does that line run?
+- Look at where the instance is made. How many times does that line run?
 - Make `encoder` in `functions`, before `encode`, which then only calls it.
 """
 
 # %%
 # Two pictures of the same person should be close to each other. The distance
-# is taken between what an encoder makes of them.
+# is computed between the outputs of an encoder.
 import haiku as hk
 import jax.numpy as jnp
 
@@ -47,7 +47,7 @@ def inputs(rng):
     return params, *rng.normal(size=(2, 5, 3))
 
 
-# %% check `init` makes the params of one encoder; ; path
+# %% check `init` creates the params of only one encoder; ; path
 def check(answer, params, a, b):
     params = answer.model.init(jax.random.key(0), a, b)
     return jax.tree.map(lambda leaf: np.int32(leaf.shape), params)
@@ -66,8 +66,8 @@ def closed_form(params, a, b):
 
 
 # %% idea two instances
-# Each new instance gets params of its own, whatever name it is given: Haiku numbers those of the
-# same name. Params are shared by calling the same instance again.
+# Each new instance gets its own params, whatever its name is: Haiku numbers instances with the same
+# name. Params are shared by calling the same instance again.
 def functions():
     _, (first, _) = right.functions()
     _, (second, _) = right.functions()
@@ -99,8 +99,8 @@ model = hk.multi_transform(functions)
 
 
 # %% idea path
-# The params are not where they are expected. The path comes from the name of the module, and from
-# where it is created.
+# The params are not at the expected path. The path comes from the name of the module and from where
+# the module is created.
 def functions():
     encode = hk.Sequential([hk.Linear(4), jnp.tanh])
     distance = lambda a, b: jnp.sum((encode(a) - encode(b)) ** 2, axis=-1)
@@ -111,7 +111,7 @@ model = hk.multi_transform(functions)
 
 
 # %% idea distance to itself
-# Two equal inputs have the distance 0 only if both go through the same params.
+# Two equal inputs have the distance 0 only if both are encoded with the same params.
 def functions():
     encoder = hk.Linear(4, name="encoder")
     distance = lambda a, b: jnp.sum((jnp.tanh(encoder(a)) - encoder(b)) ** 2, axis=-1)
@@ -122,8 +122,8 @@ model = hk.multi_transform(functions)
 
 
 # %% idea same functions
-# Only where the encoder is created has to change. `encode` and `distance` compute what they did,
-# and occur in `model.apply` in this order.
+# Only where the encoder is created has to change. `encode` and `distance` must compute what they
+# did before, and they are in `model.apply` in this order.
 def functions():
     encode = hk.Linear(4, name="encoder")
     distance = lambda a, b: jnp.sum((encode(a) - encode(b)) ** 2, axis=-1)

@@ -4,18 +4,18 @@ predict, 6 min, pure/thinking_in_jax#what-jit-sees
 
 Each of the four functions, from `first_program` to `fourth_program`, calls a jitted function that
 prints. Read them without running them, and set `first`, `second`, `third` and `fourth` to the
-number of lines that each of them prints.
+numbers of lines that they print.
 
 - At which moment does the Python code of a jitted function run?
 - For each call, write down the shape and the dtype of the traced arguments and the value of the
-  static one. How many of these notes are different?
+  static argument. How many different combinations are there?
 - Count the traces first, then multiply by the lines that one run of the Python code prints, with
-  all rounds of its loop.
+  all iterations of its loop.
 """
 
 # %%
 # Each of these functions calls a jitted function several times. How many lines
-# does it print in all?
+# does it print in total?
 import functools
 
 import jax
@@ -66,7 +66,7 @@ def fourth_program():
         layers(jnp.full(4, start))
 
 
-# Replace each None by a number.
+# Replace each None with a number.
 #: first = None
 #: second = None
 #: third = None
@@ -126,15 +126,15 @@ def truth(right):
 
 
 # %% idea one trace
-# The Python code of a jitted function runs while jit traces. Other values of the same shape and
-# dtype go through the record, and no Python code runs.
+# The Python code of a jitted function runs while jit traces. For other values of the same shape and
+# dtype, the record is used and no Python code runs.
 first, second, third, fourth = 4, 10, 6, 6
 
 # %%
 first = second = third = fourth = 0
 
 # %% idea shape
-# A record fits one shape only. An array of a different shape is traced again.
+# A record fits only one shape, so an array of a different shape is traced again.
 second = 1
 
 # %% idea dtype
@@ -154,8 +154,8 @@ third = 3
 third = 1
 
 # %% idea unrolled loop; pure/thinking_in_jax#a-timeline-of-trace-and-run
-# A Python loop runs during tracing, and runs in full: the record holds the operations of all its
-# rounds, one after the other.
+# A Python loop runs during tracing, and it runs completely: the record holds the operations of all
+# its iterations, one after the other.
 fourth = 1
 
 # %% right a number as a float

@@ -2,19 +2,19 @@
 
 quiz, 8 min, update/pmapped_update#check-yourself
 
-Six short programs. For each, set the name below it (`first` to `sixth`) to the value that the
-program returns: numbers, and a string for the last one. Think before you run anything. `mapped` is
-`jax.pmap`.
+Six short programs. For each of them, set the name below it (`first` to `sixth`) to the value that
+the program returns: numbers, and a string for the last program. Think before you run anything.
+`mapped` is `jax.pmap`.
 
 - When does Python run each line: once while it is traced, or in each call?
 - For the programs on devices, write down what each device has before the exchange: its row, its
   key, its count.
 - A weak type is replaced after the first call, a donated array is gone under all of its names, and
-  `pmean` averages whatever each device has computed until then.
+  `pmean` averages what each device has computed up to that point.
 """
 
 # %%
-# Read each program, and set the name below it to the value that the program
+# Read each program and set the name below it to the value that the program
 # returns. There are four devices.
 import jax
 import jax.numpy as jnp
@@ -178,21 +178,21 @@ def truth(right):
 first = 1
 
 # %% idea alias; update/jitted_update#the-old-train-state-is-gone
-# Donation takes an array, and not a name. How many arrays are there, and who holds them?
+# Donation takes an array, not a name. How many arrays are there, and what refers to them?
 second = 1
 
 # %% idea one body; update/many_steps#why-not-unroll-the-loop
-# The loop of a scan is in the compiled program. Python runs while the program is written down, and
-# not in each iteration.
+# The loop of a scan is in the compiled program. Python runs only while the program is recorded, not
+# in each iteration.
 third = 10
 
 # %% idea variance between; update/pmapped_update#fixing-it-afterwards
-# Each device computes the variance around the mean of its own row, and only then is there an
-# exchange. What does a device know about the rows of the others at that point?
+# Each device computes the variance around the mean of its own row, and only then do the devices
+# exchange anything. What does a device know about the rows of the others at that point?
 fourth = 5.0
 
 # %% idea one key; update/pmapped_update#one-key-per-device
-# What is drawn depends on the key alone. Which device has which key?
+# The numbers depend only on the key. Which device has which key?
 fifth = 4
 
 # %% idea mean of counts

@@ -2,18 +2,18 @@
 
 quiz, 8 min, haiku/index#haiku-the-plumbing-done-for-you
 
-Predict what each of the six programs returns, and set `first` to `sixth` to the numbers. Think
-first; then you may run the programs too.
+Predict what each of the six programs returns, and set `first` to `sixth` to these numbers. Think
+first; then you may also run the programs.
 
 - For each program: which state goes into the last call, and which key?
-- Look at the names to the left of each `=`. A result that is named `_` is gone, and a name that is
-  used twice is the same value twice.
-- Go through a program line by line, and write down the count in the state after each call of `init`
+- Look at the names to the left of each `=`. A result that is assigned to `_` is lost, and a name
+  that is used twice is the same value twice.
+- Go through a program line by line and write down the count in the state after each call of `init`
   and `apply`.
 """
 
 # %%
-# Write down what each of the six programs returns, before you run it. All
+# Before you run the six programs, write down what each of them returns. All
 # answers are whole numbers.
 import haiku as hk
 import jax
@@ -157,32 +157,32 @@ def truth(right):
 
 
 # %% idea initial state; haiku/pure_pair#check-yourself
-# `init` runs the function to learn what it asks for. Which values of the state does it return:
-# those from before this run, or those from after it?
+# `init` runs the function to find out which params and state it asks for. Does it return the values
+# of the state before this run or after it?
 first = 2
 
 # %% idea threaded state; haiku/pure_pair#hktransform_with_state-makes-the-pair
-# A call of `apply` goes on from the state that is passed to it, whatever other calls there have
-# been. Follow the name of the state from line to line.
+# A call of `apply` continues from the state that is passed to it, whatever other calls there were.
+# Follow the name of the state from line to line.
 second = 6
 
 # %% idea paths; haiku/pure_pair#where-the-names-in-params-and-state-come-from
-# The state has a path for each instance that has asked for state. Calling an instance twice makes
-# no second path, and what is never called asks for nothing.
+# The state has a path for each instance that has asked for state. Calling an instance twice creates
+# no second path, and an instance that is never called asks for nothing.
 third = 3
 
 # %% idea two modes; haiku/batch_norm#training-and-evaluation
-# The running statistics are updated in one of the two modes only, and not by `init`.
+# Only one of the two modes updates the running statistics, and `init` does not update them.
 fourth = 3
 
 # %% idea key is not state; haiku/randomness#same-key-same-mask
-# Haiku splits the key within a run. From run to run, the masks depend on the key that is passed in;
-# the state does not carry it.
+# Within a run, Haiku splits the key. From run to run, the masks depend on the key that is passed
+# in; the state does not carry it.
 fifth = 3
 
 # %% idea baked-in state; haiku/jax_inside_haiku#calling-a-module-in-a-loop
-# `jax.lax.scan` traces the body once, as a function of its carry and its input. What the module has
-# in its state is neither of the two.
+# `jax.lax.scan` traces the body once, as a function of its carry and its input. The state of the
+# module is neither of the two.
 sixth = 8
 
 # %% right the numbers alone

@@ -2,18 +2,18 @@
 
 quiz, 7 min, beyond/five_ways#what-threaded-state-can-do
 
-Five short programs: what does each return? Set `first` to what `one()` returns, `second` to what
-`two()` returns, and so on. Read them first; you may run them afterwards.
+Five short programs: what does each of them return? Set `first` to what `one()` returns, `second` to
+what `two()` returns, and so on. Read them first; you may run them afterwards.
 
-- For each program: which value does each call get, and who keeps what it returns?
-- Look at the names on the left of each `=`: what is called `_new` is not used again. And look for
-  two names of one thing.
+- For each program: which value does each call get, and what is assigned to a name afterwards?
+- Look at the names on the left of each `=`: a value that is called `_new` is not used again. Also
+  look for two names of the same object.
 - In `one`, the variable `state` is set once. In `three`, `other` is the ref, and `saved` is a
   number. In `four`, a linear layer has two params and no state.
 """
 
 # %%
-# Read the five programs, and work out what each of them returns.
+# Read the five programs and work out what each of them returns.
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -39,7 +39,7 @@ def two():
 
 
 def three():
-    # A ref needs a newer JAX, but you can read this program on any.
+    # A ref needs a newer JAX, but you can read this program with any version.
     ref = jax.new_ref(jnp.int32(0))
     other, saved = ref, ref[...]
     ref[...] = ref[...] + 1
@@ -63,7 +63,7 @@ def five():
     return [float(state["ema"][name]) for name in ("hidden", "average")]
 
 
-# Put the value that each program returns in place of each None.
+# Replace each None with the value that the program returns.
 #: first = None
 #: second = None
 #: third = None
@@ -128,30 +128,31 @@ def truth(right):
 
 
 # %% idea forgotten state; beyond/five_ways#plain-jax
-# A call changes nothing by itself. What the loop does not take from one call, it cannot give to the
-# next.
+# A call by itself changes nothing. If the loop does not keep what one call returns, it cannot pass
+# it to the next call.
 first = [1, 2, 3]
 
 # %% idea state is a value
-# A state that was kept is still what it was, however often it has been used since.
+# A state that was kept does not change, however often it has been used since.
 second = 3
 
 # %% idea second name; beyond/five_ways#what-a-ref-can-do
-# A second name for a ref is the same memory. What was read from it is a value, and stays what it
-# was.
+# A second name for a ref refers to the same memory. What was read from the ref is a value, which
+# does not change any more.
 third = [0, 0]
 
 # %%
 third = [1, 1]
 
 # %% idea arrays of jit; beyond/five_ways#what-jit-sees
-# Count leaves: each array of params and state goes in, and so does the input. Output and state come
-# out. A tree without leaves, and a None, count for nothing, and `apply` does not return params.
+# Count leaves: each array of params and state goes in, and so does the input. The output and the
+# state come out. A tree without leaves and a None count as nothing, and `apply` does not return
+# params.
 fourth = [4, 2]
 
 # %% idea hidden average; beyond/moving_to_nnx#the-built-in-layers
-# Haiku keeps two averages. One starts at zero and leans towards it, the other is corrected for that
-# start; evaluation reads the corrected one.
+# Haiku keeps two averages. One of them starts at zero and is biased towards it, and the other is
+# corrected for that start; evaluation reads the corrected average.
 fifth = [4.0, 4.0]
 
 # %% right a tuple and integers

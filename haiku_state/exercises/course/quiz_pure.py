@@ -7,10 +7,10 @@ Read the five programs without running them, and set `first`, `second`, `third`,
 tuple.
 
 - Which lines of each program run during a trace, and how many traces are there?
-- For each call, ask what a tracer stands in for, and which of its properties are known. For each
+- For each call, ask what a tracer stands for, and which of its properties are known. For each
   assignment, ask whether a new array is made.
-- In the first program, two shapes are traced, at two different moments. In the fourth one, `height`
-  is a number already when `grad` begins.
+- In the first program, two shapes are traced, at two different moments. In the fourth program,
+  `height` is already a number when `grad` begins.
 """
 
 # %%
@@ -75,8 +75,8 @@ def fifth_program():
     return tuple(results)
 
 
-# Replace each None by the value: a number, or a tuple of two values, of which
-# one may be the text "error".
+# Replace each None with the value: a number, or a tuple of two values, one of
+# which may be the text "error".
 #: first = None
 #: second = None
 #: third = None
@@ -137,8 +137,8 @@ def truth(right):
 
 
 # %% idea until the next trace; pure/thinking_in_jax#what-jit-sees
-# What a function reads from outside is read in each trace, and not in each call. So it matters
-# which of the calls are traced.
+# A function reads a value from outside in each trace, not in each call. So it matters which of the
+# calls are traced.
 first = (2.0, 2.0)
 
 # %%
@@ -148,8 +148,8 @@ first = 2.0
 first = (10.0, 10.0)
 
 # %% idea arrays never change; pure/thinking_in_jax#arrays-that-never-change
-# The values of a JAX array never change. Each line that seems to change one makes a new array: ask
-# which names, if any, stand for it afterwards.
+# The values of a JAX array never change. Each line that seems to change an array makes a new one:
+# ask which names, if any, refer to it afterwards.
 second = (1.0, 1.0)
 
 # %%
@@ -164,7 +164,7 @@ second = (5.0, 5.0)
 third = 10
 
 # %% idea traced again
-# It is `jit` that keeps its record for later calls. `vmap` alone traces in each call.
+# Only `jit` keeps its record for later calls. `vmap` alone traces in each call.
 third = 1
 
 # %% idea argument alone
@@ -173,7 +173,7 @@ third = 1
 fourth = 12.0
 
 # %% idea shape is known; pure/thinking_in_jax#static-and-traced-operations
-# A tracer has a shape, and no value. Ask for each `if` which of the two it is decided by.
+# A tracer has a shape but no value. For each `if`, ask which of the two decides it.
 fifth = ("error", "error")
 
 # %%

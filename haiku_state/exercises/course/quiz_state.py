@@ -3,11 +3,11 @@
 quiz, 8 min, state/practice#check-yourself
 
 Read the six functions, and set `first` to `sixth` to what they return: a number, or a tuple of
-numbers. Think before you run them. The check runs them, and compares.
+numbers. Think before you run them. The check runs them and compares the results.
 
-- For each call: which state goes in, and who keeps the one that comes out?
-- Pay attention to the names on the left of `=`: `_` drops what it gets. And in `from_outside`, to
-  the shapes of the arguments.
+- For each call: which state goes in, and what happens to the state that comes out?
+- Pay attention to the names on the left of `=`: a result that is assigned to `_` is dropped. In
+  `from_outside`, pay attention to the shapes of the arguments.
 - `list_as_state` makes one list. `different_numbers` splits the same key four times. In
   `from_outside`, only the third call is traced again.
 """
@@ -175,33 +175,33 @@ def truth(right):
 
 
 # %% idea state as a value; state/stateful_computations#the-general-strategy
-# A call does not change the state that it gets. Look which state goes into the second call: the
-# result of the first call, or the state from which the first began?
+# A call does not change the state that is passed to it. Which state goes into the second call: the
+# result of the first call, or the state from which the first call began?
 first = (1, 5)
 
 # %% idea one object; state/stateful_computations#state-in-state-out
-# `push` has the form of a pure function, but is not one. Ask how many lists are made, and how many
-# names they have.
+# `push` has the form of a pure function, but is not one. How many lists are made, and how many
+# names do they have?
 second = (1, 2, 2)
 
 # %% idea key as state; state/stateful_computations#you-have-met-this-before-random-keys
-# The output of `split` has two parts: the key to draw with, and the key to go on with. Look where
-# each of them goes.
+# The output of `split` has two parts: the key to draw with, and the key to continue with. Look at
+# where each of them goes.
 third = 4
 
 # %% idea leaf or node; state/pytrees#what-is-a-leaf-and-what-is-not
-# JAX asks of each part whether it is a container, not whether it is an array. A tuple is one,
-# whatever is in it; a string is not; `None` is an empty place.
+# For each part, JAX asks whether it is a container, not whether it is an array. A tuple is a
+# container, whatever is in it; a string is not; `None` is an empty place.
 fourth = 2
 
 # %% idea read while tracing; state/practice#a-learning-rate-in-a-global-variable
-# A value from outside is read each time the function is traced, and at no other time. Ask of each
-# call whether it needs a new trace.
+# A value from outside is read each time the function is traced, and at no other time. For each
+# call, ask whether it needs a new trace.
 fifth = (9, 9, 9)
 
 # %% idea dropped state; state/regression_by_hand#forgetting-the-optimizers-state
-# Follow the velocity through the loop: with which value does each call begin, and what becomes of
-# the new one?
+# Follow the velocity through the loop: with which value does each call begin, and what happens to
+# the new value?
 sixth = (10, 6)
 
 # %% right lists in place of the tuples

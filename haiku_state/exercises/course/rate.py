@@ -2,16 +2,16 @@
 
 repair, 5 min, state/practice#should-the-learning-rate-be-static
 
-`descend` is compiled again for each learning rate, and does not notice when the weight decay in
-`settings` is changed. Make it `descend(x, learning_rate, weight_decay, steps)`. It stays compiled
-by `jax.jit`.
+`descend` is compiled again for each learning rate and does not notice when the weight decay in
+`settings` changes. Make it `descend(x, learning_rate, weight_decay, steps)`. It must remain
+compiled with `jax.jit`.
 
 The check calls it with many learning rates and values of the weight decay, and counts how often it
-calls `loss_fn`, which stays as it is.
+calls `loss_fn`, which you should not change.
 
-- Which of the three numbers must Python itself know, in order to run the function?
-- Look at `static_argnames`, and at everything in the loop that is not an argument.
-- Only `steps` stays static. The weight decay becomes an argument as the rate is one.
+- Which of the three numbers must Python itself know in order to run the function?
+- Look at `static_argnames` and at everything in the loop that is not an argument.
+- Only `steps` remains static. The weight decay becomes an argument, as the learning rate is.
 """
 
 # %%
@@ -93,8 +93,8 @@ def check(answer, x, rates, decays):
 
 
 # %% idea frozen value; state/practice#a-learning-rate-in-a-global-variable
-# The weight decay does not have the value that the check passes. What is read from outside while
-# jit traces stays as it is; what the caller is to choose has to be an argument.
+# The weight decay does not have the value that the check passes. A value that is read from outside
+# while jit traces does not change afterwards, so what the caller chooses must be an argument.
 settings = {"weight_decay": 0.1}
 
 
@@ -123,8 +123,8 @@ def descend(x, learning_rate, steps):
 
 
 # %% idea static value; state/practice#the-learning-rate-as-a-static-argument
-# A static argument is a part of the program, so each new value is traced and compiled again. A
-# number that only goes into arithmetic needs no program of its own.
+# A static argument is part of the program, so each new value is traced and compiled again. A number
+# that is only used in arithmetic does not need its own program.
 @functools.partial(jax.jit, static_argnames=("learning_rate", "weight_decay", "steps"))
 def descend(x, learning_rate, weight_decay, steps):
     for _step in range(steps):
@@ -141,8 +141,8 @@ def descend(x, learning_rate, weight_decay, steps):
 
 
 # %% idea static length; state/practice#what-should-be-static-then
-# How often a Python loop runs, Python must know while it traces. A traced number has no value that
-# `range` could use.
+# Python must know while it traces how many times a Python loop runs. A traced number has no value
+# that `range` could use.
 @jax.jit
 def descend(x, learning_rate, weight_decay, steps):
     for _step in range(steps):
@@ -151,7 +151,7 @@ def descend(x, learning_rate, weight_decay, steps):
 
 
 # %% idea not compiled; state/practice#what-should-be-static-then
-# A call of `descend` runs op by op, or in more than one program.
+# A call of `descend` runs op by op or in more than one program.
 def descend(x, learning_rate, weight_decay, steps):
     for _step in range(steps):
         x = x - learning_rate * (jax.grad(loss_fn)(x) + weight_decay * x)

@@ -3,22 +3,22 @@
 repair, 8 min, update/checkpoints#what-a-train-state-must-hold
 
 `save(path, train_state)` keeps only the params, so a resumed run is a different run. Change `save`
-and `load` so that `load(path)` returns the whole train state, with the same dtypes. The rest of the
-program stays as it is.
+and `load` so that `load(path)` returns the whole train state, with the same dtypes. Do not change
+the rest of the program.
 
 The check trains three steps in a first process, calls `save`, and kills the process. A second
-process calls `load` and trains three more steps. They must be those of a run that was never
-interrupted.
+process calls `load` and trains three more steps. These steps must be the same as in a run that was
+never interrupted.
 
 - What does `update` read besides the batch?
-- Look at the five fields of the train state. `np.savez` takes arrays by name, and one of the five
+- Look at the five fields of the train state. `np.savez` takes arrays by name, but one of the five
   is not an array of numbers: its numbers are `jax.random.key_data(rng)`.
 - In `load`, `hs.TrainState(params=…, state=…, opt_state=…, rng=…, step=…)` takes the arrays of the
   file, and the key is `jax.random.wrap_key_data(jnp.asarray(…))`.
 """
 
 # %%
-# A run must be able to go on after its process was killed. Each step adds
+# A run must be able to continue after its process was killed. Each step adds
 # noise to its batch, the optimizer has momentum, and the state is a running
 # mean.
 import jax
@@ -90,13 +90,13 @@ def inputs(rng):
     return rng.normal(size=(3, 3)), seed, step, rng.normal(2, 1, size=(6, 4, 3))
 
 
-# %% check What `load` returns is what `save` was given; weak once tolerance=0; round trip
+# %% check `load` returns what was passed to `save`; weak once tolerance=0; round trip
 def check(answer, vectors, seed, step, batches):
     answer.save(path("once.npz"), begin(vectors, seed, step))
     return answer.load(path("once.npz"))
 
 
-# %% check A killed run is resumed, and goes on with the same numbers; once; only in memory
+# %% check A killed run is resumed and continues with the same numbers; once; only in memory
 def killed(answer, vectors, seed, step, batches):
     try:
         train_state = begin(vectors, seed, step)
@@ -122,8 +122,8 @@ def truth(right, vectors, seed, step, batches):
 
 
 # %% idea optimizer state
-# Momentum begins again from zero. The first loss after the resume is still the same, and from the
-# second one on it is a different run.
+# Momentum begins again from zero. The first loss after resuming is still the same, but from the
+# second loss on it is a different run.
 def load(path):
     return right.load(path)._replace(opt_state=start().opt_state)
 
@@ -134,7 +134,8 @@ def load(path):
 
 
 # %% idea random key
-# The key is the state of the random numbers: without it, the noise of the first steps comes back.
+# The key is the state of the random numbers: without it, the noise of the first steps is drawn
+# again.
 def load(path):
     return right.load(path)._replace(rng=start().rng)
 
@@ -147,14 +148,14 @@ def load(path):
 
 
 # %% idea step count
-# What depends on the number of steps, such as the size of a step, begins again.
+# Everything that depends on the number of steps, such as the step size, begins again.
 def load(path):
     return right.load(path)._replace(step=start().step)
 
 
 # %% idea only in memory; update/checkpoints#kill-it
-# A process that is killed takes all its variables with it. The next one finds only what is in the
-# file.
+# When a process is killed, all its variables are lost, so the next process finds only what is in
+# the file.
 saved = {}
 
 
@@ -167,7 +168,7 @@ def load(path):
 
 
 # %% idea round trip; update/checkpoints#one-save-one-restore
-# What `load` returns must be what `save` was given, in every field of the train state.
+# `load` must return what was passed to `save`, in every field of the train state.
 def save(path, train_state):
     right.save(path, train_state._replace(rng=jax.random.split(train_state.rng)[0]))
 

@@ -2,13 +2,13 @@
 
 repair, 8 min, update/jitted_update#how-often-does-it-compile
 
-`train` is right, and slow: it traces and compiles `step` in every iteration. Repair it, so that
-`step` is traced once for all batches and rates. The check calls `train(step, params, batches,
+`train` is right but slow: it traces and compiles `step` in every iteration. Repair it so that
+`step` is traced only once for all batches and rates. The check calls `train(step, params, batches,
 rates)` with a list of batches of one shape and a list of Python numbers, and counts the traces.
 There are three causes.
 
-- For each argument of `run`: is its type the same in all calls? And is it the same function that is
-  called?
+- For each argument of `run`: is its type the same in all calls? Is the called function the same in
+  all calls?
 - The causes are in the line with `total`, and twice in the line with `jax.jit`.
 - Call `jax.jit(step)` once, before the loop and with nothing static, and begin with
   `jnp.float32(0)`.
@@ -68,8 +68,8 @@ def closed_form(params, batches, rates):
 
 # %% idea new function; update/jitted_update#a-new-function-each-time
 # The step was traced in each iteration. JAX keeps a compiled program for each function object, and
-# a new function has none yet. A Python loop that is itself compiled is written out: the program has
-# the step once for each iteration.
+# a new function has none yet. If the Python loop itself is compiled, it is unrolled: the program
+# contains the step once for each iteration.
 def train(step, params, batches, rates):
     total = jnp.float32(0)
     for batch, rate in zip(batches, rates):
@@ -80,7 +80,7 @@ def train(step, params, batches, rates):
 
 # %% idea static value; update/jitted_update#the-learning-rate-is-not-a-static-argument
 # The step was traced for each new value of an argument. A static argument is a constant of the
-# program, so each of its values needs a program of its own.
+# program, so each of its values needs its own program.
 def train(step, params, batches, rates):
     total, run = jnp.float32(0), jax.jit(step, static_argnums=3)
     for batch, rate in zip(batches, rates):
@@ -97,8 +97,8 @@ def train(step, params, batches, rates):
 
 
 # %% idea weak start; update/jitted_update#python-numbers-and-weak-types
-# The step was traced twice: in the first call, an argument had a different type than in all later
-# ones. The type of a Python number is weak, and that of an array is not.
+# The step was traced twice: in the first call, the type of an argument was different from its type
+# in all later calls. The type of a Python number is weak, but the type of an array is not.
 def train(step, params, batches, rates):
     total, run = 0.0, jax.jit(step)
     for batch, rate in zip(batches, rates):
@@ -107,7 +107,7 @@ def train(step, params, batches, rates):
 
 
 # %% idea not compiled
-# The step ran op by op, at least once. A step is traced once, and compiled.
+# The step ran op by op, at least once. It should be traced once and compiled.
 def train(step, params, batches, rates):
     total = 0.0
     for batch, rate in zip(batches, rates):

@@ -2,18 +2,18 @@
 
 repair, 5 min, haiku/jax_inside_haiku#hkscan
 
-`model.apply({}, state, None, inflows)` should return the level after each hour, and the state with
-the last level. Repair `forward`. `Tank` is right as it is, and the loop is to be traced once,
+`model.apply({}, state, None, inflows)` should return the level after each hour and the state with
+the last level. Repair `forward`. `Tank` is right as it is, and the loop should be traced once,
 however many hours there are.
 
-- Which function sees the level change: the one outside the loop, or the body of it?
+- Which function sees the level change: the function outside the loop, or the body of the loop?
 - `hour` is right. Look at who calls it.
-- Haiku has a scan of its own, with the same arguments, that carries the state along.
+- Haiku has its own scan with the same arguments, which carries the state along.
 """
 
 # %%
-# Water flows into a tank for some hours. In each hour, a tenth of what was
-# in it drains out.
+# Water flows into a tank for some hours. In each hour, a tenth of the water in
+# it drains out.
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -51,7 +51,7 @@ def inputs(rng):
     return np.float32(rng.uniform(20, 40)), rng.uniform(1, 5, 4)
 
 
-# %% check each hour goes on from the level of the hour before; pure jit vmap; from hour to hour
+# %% check each hour continues from the level of the previous hour; pure jit vmap; from hour to hour
 def check(answer, level, inflows):
     return answer.model.apply({}, {"tank": {"level": level}}, None, inflows)
 
@@ -63,14 +63,14 @@ def closed_form(level, inflows):
     return np.array(levels[1:]), {"tank": {"level": levels[-1]}}
 
 
-# %% check `init` returns an empty tank, and a second day goes on from the first; pure jit; not written
+# %% check `init` returns an empty tank, and a second day continues from the first; pure jit; not written
 def check(answer, level, inflows):
     _, start = answer.model.init(None, inflows)
     _, state = answer.model.apply({}, start, None, inflows)
     return start, answer.model.apply({}, state, None, inflows)
 
 
-# %% check the body of the loop is traced once, for 10 hours as for 30; ; unrolled loop
+# %% check the body of the loop is traced once, for 10 hours as well as for 30; ; unrolled loop
 def check(answer, level, inflows):
     def equations(hours):
         apply = lambda state, inflows: answer.model.apply({}, state, None, inflows)
@@ -82,12 +82,12 @@ def check(answer, level, inflows):
 
 # %% idea baked-in state; haiku/jax_inside_haiku#calling-a-module-in-a-loop
 # JAX traces the body of the loop once, as a function of the carry and the input. The level is
-# neither of the two, so each hour starts from the same one.
+# neither of the two, so each hour starts from the same level.
 model = hk.transform_with_state(lambda inflows: jax.lax.map(Tank(), inflows))
 
 
 # %% idea not written
-# The loop has the right levels, but the state that `apply` returns is not the last of them.
+# The loop has the right levels, but the state that `apply` returns is not the last level.
 class Tank(right.Tank):
     def read(self):
         return hk.get_state("level", (), init=jnp.zeros)
@@ -105,8 +105,8 @@ model = hk.transform_with_state(forward)
 
 
 # %% idea from hour to hour
-# The levels are not those of the tank: the first hour goes on from the level in the state, and each
-# other hour from the level of the hour before.
+# These are not the levels of the tank: the first hour continues from the level in the state, and
+# every other hour continues from the level of the previous hour.
 def forward(inflows):
     def hour(level, inflow):
         level = 0.9 * level + inflow
@@ -121,7 +121,7 @@ model = hk.transform_with_state(forward)
 
 # %% idea unrolled loop; haiku/jax_inside_haiku#calling-a-module-in-a-loop
 # A Python loop is traced once for each hour, so the program grows with the inputs. A scan is traced
-# once, whatever their number.
+# once, however many inputs there are.
 def forward(inflows):
     tank = Tank()
     return jnp.stack([tank(inflow) for inflow in inflows])

@@ -4,15 +4,14 @@ port, 8 min, update/many_steps#scanning-the-update-step
 
 `train` takes many steps in one call. Its results are right, but its program grows with the number
 of steps. Rewrite it with `jax.lax.scan`. `train(train_state, batches)` gets batches that are
-already stacked, so that the first axis of each leaf is that of the steps, and returns the last
-train state and an array with the losses of all steps. Each leaf of the train state keeps its dtype:
-the count is an integer.
+already stacked, so the first axis of each leaf is the step. It returns the last train state and an
+array with the losses of all steps. Each leaf of the train state keeps its dtype: the count is an
+integer.
 
-- Which value does each iteration pass on to the next, and which does it only report?
-- The signature of `step` is already that of the body of a scan. Only one of its lines changes a
-  type.
-- `jax.lax.scan(step, train_state, batches)` returns both results. In `step`, what is added to the
-  count has to be an integer.
+- Which value does each iteration pass on to the next, and which value does it only report?
+- The signature of `step` already fits the body of a scan. Only one line changes a type.
+- `jax.lax.scan(step, train_state, batches)` returns both results. In `step`, the number that is
+  added to the count must be an integer.
 """
 
 # %%
@@ -36,7 +35,7 @@ def step(train_state, batch):
 
 
 def train(train_state, batches):
-    # Return the last train state, and the losses of all steps in one array.
+    # Return the last train state and the losses of all steps in one array.
     #: losses = []
     #: for i in range(len(batches["x"])):
     #:     batch = jax.tree.map(lambda leaf: leaf[i], batches)
@@ -61,7 +60,7 @@ def inputs(rng):
     return train_state, {"x": x, "y": 2 * x + noise * rng.permutation(6)[:, None] / 3}
 
 
-# %% check The train state keeps its types, and the losses are those of the loop; pure jit weak; same steps
+# %% check The train state keeps its types, and the losses are the same as in the loop; pure jit weak; same steps
 def check(answer, train_state, batches):
     return answer.train(train_state, batches)
 
@@ -86,8 +85,9 @@ def check(answer, train_state, batches):
 
 
 # %% idea carry; update/many_steps#what-the-carry-must-keep
-# All iterations of a scan run one program. So what an iteration passes on must have the type of
-# what it got: the structure, and the shape and dtype of each leaf.
+# All iterations of a scan run one program, so the value that an iteration passes on must have the
+# same type as the value that it received: the same structure, and the same shape and dtype of each
+# leaf.
 def step(train_state, batch):
     new, loss = right.step(train_state, batch)
     return new | {"large": train_state["large"] + jnp.where(loss > 1, 1.0, 0.0)}, loss
@@ -99,8 +99,8 @@ def step(train_state, batch):
 
 
 # %% idea stacked outputs; update/many_steps#a-loop-inside-the-compiled-program
-# The loss of every step is asked for. A body returns its carry and an output, and the outputs of
-# all iterations come back stacked.
+# The loss of every step must be returned. The body of a scan returns its carry and an output, and
+# the outputs of all iterations come back stacked.
 def train(train_state, batches):
     train_state, losses = right.train(train_state, batches)
     return train_state, losses[-1]
@@ -122,8 +122,8 @@ def train(train_state, batches):
 
 
 # %% idea unrolled loop; update/many_steps#why-not-unroll-the-loop
-# The results are right, and the program grows with the number of steps: each iteration of a Python
-# loop is written down, and so is each one of a scan that is unrolled.
+# The results are right, but the program grows with the number of steps: each iteration of a Python
+# loop is recorded separately, and so is each iteration of a scan that is unrolled.
 def train(train_state, batches):
     losses = []
     for i in range(len(batches["x"])):
@@ -138,8 +138,8 @@ def train(train_state, batches):
 
 
 # %% idea same steps
-# Whether a loop runs in Python or in the compiled program, the steps are the same: each one takes
-# the next batch, and what the step before has returned.
+# Whether a loop runs in Python or in the compiled program, the steps are the same: each step takes
+# the next batch and the result of the previous step.
 def train(train_state, batches):
     states, losses = jax.vmap(step, in_axes=(None, 0))(train_state, batches)
     return jax.tree.map(lambda leaf: leaf[-1], states), losses

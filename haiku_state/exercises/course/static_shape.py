@@ -5,9 +5,9 @@ repair, 6 min, pure/thinking_in_jax#static-and-traced-operations
 Repair both functions so that they work under `jax.jit` as well. The check calls
 `flat_images(images)` with an array of several images, each with rows and columns, and
 `block_levels(signal, size)` with an array and a Python integer, which is a static argument. The
-results stay what they are without `jit`.
+results must be the same as without `jit`.
 
-- Which numbers in these functions depend on a shape only, and which on the values?
+- Which numbers in these functions depend only on a shape, and which depend on the values?
 - Look at the lines with `pixels =` and `blocks =`: which library computes them?
 - A shape is a tuple of Python integers: `np.prod` and `math.prod` multiply them, and `//` divides
   two of them and rounds down.
@@ -29,7 +29,7 @@ def flat_images(images):
 
 
 def block_levels(signal, size):
-    # Cut the signal into blocks of this size, without the rest at its end.
+    # Cut the signal into blocks of this size and drop the rest at its end.
     # Return the square root of the mean square of each block.
     #: blocks = jnp.floor(signal.shape[0] / size).astype(int)
     # <solution>
@@ -72,8 +72,8 @@ def check(answer, images, signal, size):
 
 
 # %% idea static shape
-# Under jit, the result of an operation of `jnp` is a tracer, even if its input is a shape. But how
-# long an array is must be known during tracing.
+# Under jit, the result of an operation of `jnp` is a tracer, even if its input is a shape. However,
+# the length of an array must be known during tracing.
 def flat_images(images):
     return images.reshape(images.shape[0], jnp.prod(jnp.array(images.shape[1:])))
 
@@ -94,8 +94,8 @@ def block_levels(signal, size):
 
 
 # %% idea traced value
-# NumPy was asked to compute with a tracer, which has no values yet. What depends on the values of
-# an argument must be recorded.
+# NumPy was asked to compute with a tracer, which has no values yet. Anything that depends on the
+# values of an argument must be recorded.
 import numpy as np
 
 
@@ -117,8 +117,8 @@ def block_levels(signal, size):
 
 
 # %% idea the rest
-# The length of the signal need not be a multiple of `size`. What is left over at its end belongs to
-# no block.
+# The length of the signal need not be a multiple of `size`. The remaining values at its end belong
+# to no block.
 def block_levels(signal, size):
     rows = signal.reshape(-1, size)
     return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))
@@ -147,8 +147,8 @@ def block_levels(signal, size):
 
 
 # %% idea same result
-# Without `jit`, the result stays what it was. Only how a length is computed has to change; rows and
-# columns stay where they are.
+# Without `jit`, the result must not change. Only how a length is computed has to change, and rows
+# and columns keep their places.
 def flat_images(images):
     return right.flat_images(images.transpose(0, 2, 1))
 

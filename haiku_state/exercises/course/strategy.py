@@ -3,8 +3,8 @@
 port, 8 min, state/stateful_computations#the-general-strategy
 
 Write `fill` and `drain` as pure functions that do what the methods of `Tank` do. Each takes the
-state, a dict with the keys `level` and `spilled`, and returns what the method returns and the new
-state, a dict with the same keys.
+state, which is a dict with the keys `level` and `spilled`. It returns what the method returns, and
+the new state as a dict with the same keys.
 
 The check calls `fill(state, amount)` and `drain(state)` with many different states. It also
 compiles and vectorizes them.
@@ -17,8 +17,8 @@ compiles and vectorizes them.
 """
 
 # %%
-# A water tank: what does not fit into it is spilled. The class remembers two
-# numbers. The functions below it get them in a dict.
+# A water tank spills what does not fit into it. The class remembers two
+# numbers, and the functions below get them in a dict.
 import jax.numpy as jnp
 
 
@@ -97,8 +97,8 @@ def check(answer, state, amount):
 
 
 # %% idea strategy
-# Whatever a method reads from `self` comes out of the state that is passed in, and whatever it
-# assigns to `self` goes into the state that is returned.
+# Everything that a method reads from `self` comes from the state that is passed in, and everything
+# that it assigns to `self` goes into the state that is returned.
 def fill(state, amount):
     return right.fill({**state, "spilled": 0.0}, amount)
 
@@ -114,7 +114,7 @@ def drain(state):
 
 
 # %% idea dropped state; state/stateful_computations#state-in-state-out
-# The new state does not come out, so the next call would start from the old one.
+# The new state is not returned, so the next call would start from the old state.
 def fill(state, amount):
     return right.fill(state, amount)[0]
 
@@ -133,8 +133,8 @@ def drain(state):
 
 
 # %% idea forgotten attribute
-# The state keeps all attributes of the class, in every function: also those that one method does
-# not touch.
+# In every function, the state keeps all attributes of the class, including attributes that the
+# method does not use.
 def fill(state, amount):
     level = jnp.minimum(state["level"] + amount, 10.0)
     return level, {"level": level}

@@ -4,11 +4,11 @@ write, 8 min, update/pmapped_update#fixing-it-afterwards
 
 Write `sync(state)`. Each leaf of the state has an entry for each of the four replicas along its
 first axis. Return a state with the same structure, shapes and dtypes: where a leaf holds floats,
-every replica gets the mean over the replicas; a leaf of integers is a count, and stays as it is. Do
+every replica gets the mean over the replicas; a leaf of integers is a count and does not change. Do
 it by hand, without `hs.sync_state`.
 
-- Which axis of a leaf is averaged, and what shape must come back?
-- Write a function for one leaf. It first asks whether the dtype is that of a float, and
+- Along which axis is a leaf averaged, and which shape must the result have?
+- Write a function for one leaf. It first asks whether the dtype is a floating dtype, and
   `jax.tree.map` applies it to all leaves.
 - For a leaf of floats: `jnp.broadcast_to(leaf.mean(axis=0), leaf.shape)`.
 """
@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 def sync(state):
     # Return the state with the mean over the replicas in place of each
-    # average. A leaf of integers is a count, and stays as it is.
+    # average. A leaf of integers is a count and does not change.
     #: return jax.tree.map(lambda leaf: leaf, state)
     # <solution>
     def mean(leaf):
@@ -55,7 +55,7 @@ def inputs(rng):
     }
 
 
-# %% check Every replica has the mean over the replicas, and the counts stay; pure; replicas apart
+# %% check Every replica has the mean over the replicas, and the counts do not change; pure; replicas apart
 def check(answer, state):
     return answer.sync(state)
 
@@ -88,7 +88,7 @@ def check(answer, state):
 
 
 # %% idea replicas apart
-# The replicas still differ. Each of them has seen its own rows, and nothing but an exchange makes
+# The replicas still differ. Each of them has seen only its own rows, and only an exchange makes
 # them equal.
 def sync(state):
     return state
@@ -100,15 +100,15 @@ def sync(state):
 
 
 # %% idea one of four answers; update/pmapped_update#without-the-name-of-the-axis
-# The replicas are equal now, because all are copies of one of them. What the other three have seen
-# is lost.
+# The replicas are equal now, but only because all of them are copies of one replica. What the other
+# three have seen is lost.
 def sync(state):
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[0], leaf.shape), state)
 
 
 # %% idea device axis; update/pmapped_update#the-device-axis
-# The first axis is that of the devices, and the others belong to the state itself. Only along the
-# first one is there something to average, and each replica needs the result.
+# The first axis is the device axis, and the others belong to the state itself. Average only along
+# the first axis, and give the result to each replica.
 def sync(state):
     return jax.tree.map(lambda leaf: leaf.mean(axis=0), state)
 
@@ -136,8 +136,9 @@ def sync(state):
 
 
 # %% idea counts; update/pmapped_update#check-yourself
-# The averages are right, and the counts are not. A count is an integer that is equal on all
-# replicas. Averaged, it becomes a float; added up, it counts each step four times.
+# The averages are right, but the counts are not. A count is an integer that is equal on all
+# replicas. If it is averaged, it becomes a float; if it is added up, it counts each step four
+# times.
 def sync(state):
     return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf.mean(axis=0), leaf.shape), state)
 
@@ -155,7 +156,7 @@ def sync(state):
 
 
 # %% idea by hand
-# The state is right, and `hs.sync_state` has computed it. Here, its work is yours.
+# The state is right, but `hs.sync_state` computed it. In this exercise, write that yourself.
 import haiku_state as hs
 
 
@@ -164,8 +165,8 @@ def sync(state):
 
 
 # %% idea unbound axis; update/devices#exchange-along-the-axis
-# The name of an axis exists only inside a function that is mapped over it. Out here, the device
-# axis is an ordinary axis of the arrays.
+# The name of an axis exists only inside a function that is mapped over it. Outside, the device axis
+# is an ordinary axis of the arrays.
 def sync(state):
     return jax.lax.pmean(state, "devices")
 

@@ -3,21 +3,21 @@
 port, 10 min, update/meshes#two-ways-to-think
 
 Move the step from `pmap` to `jit` with whole arrays. `place(mesh, params, state, batch)` gets whole
-arrays and a mesh of four devices whose axis is called `data`, and returns the three placed on the
-mesh: the rows of the batch cut, the others as copies. `step(params, state, rng, batch)` is then the
-step of a single device with the whole batch. It returns the new params and the new state, and names
-no axis any more.
+arrays and a mesh of four devices whose axis is called `data`. It returns the params, the state and
+the batch, placed on the mesh: the batch is split by rows, and the others are copied to each device.
+`step(params, state, rng, batch)` is then the step of a single device with the whole batch. It
+returns the new params and the new state and no longer names an axis.
 
-- Which lines are there only because each device sees its own rows and nothing else?
-- Look at every line that contains the axis name `data`: only in `place` is it still needed, in the
+- Which lines exist only because each device sees only its own rows?
+- Look at every line that contains the axis name `data`: it is still needed only in `place`, in the
   layout of the batch.
 - `jax.device_put(batch, NamedSharding(mesh, P('data')))` cuts the rows; params and state get `P()`.
   In `loss_fn` and `step`, remove `pmean` and `fold_in`, and replace `pmap` with `jax.jit`.
 """
 
 # %%
-# Four devices learn weights for centered inputs together. Each device adds
-# noise of its own to its rows, and the state is a running mean.
+# Four devices together learn weights for centered inputs. Each device adds its
+# own noise to its rows, and the state is a running mean.
 import jax
 import jax.numpy as jnp
 from jax.sharding import NamedSharding
@@ -52,7 +52,7 @@ def step(params, state, rng, batch):
 
 
 def place(mesh, params, state, batch):
-    # Return the three as the step needs them.
+    # Return params, state and batch as the step needs them.
     #: def copy(leaf):
     #:     return jnp.stack([leaf] * 4)
     #:
@@ -90,12 +90,12 @@ def inputs(rng):
     return params, state, batch, rng.integers(1, 1000, dtype="uint32")
 
 
-# %% check `place` cuts the batch, and copies params and state; once; no device axis
+# %% check `place` cuts the batch and copies params and state; once; no device axis
 def check(answer, params, state, batch, seed):
     return jax.tree.map(layout, placed(answer, params, state, batch))
 
 
-# %% check One step is that of a single device; ; same numbers
+# %% check A step gives the same result as on a single device; ; same numbers
 def check(answer, params, state, batch, seed):
     params, state, batch = placed(answer, params, state, batch)
     return answer.step(params, state, jax.random.key(seed), batch)
@@ -123,14 +123,14 @@ def place(mesh, params, state, batch):
 
 
 # %% idea batch not cut; update/meshes#a-mesh-gives-names-to-devices
-# Every device holds all rows of the batch, so that each does the whole work. A `PartitionSpec`
-# names the axis of the mesh that cuts the rows.
+# Every device holds all rows of the batch, so each does all of the work. A `PartitionSpec` names
+# the axis of the mesh that cuts the rows.
 def place(mesh, params, state, batch):
     return jax.device_put((params, state, batch), NamedSharding(mesh, P()))
 
 
 # %% idea copies; update/meshes#a-mesh-gives-names-to-devices
-# Params and state are needed by every device, and so each of the four holds a whole copy: a spec
+# Every device needs params and state, so each of the four devices holds a complete copy: a spec
 # that names no axis.
 def place(mesh, params, state, batch):
     return params, state, right.place(mesh, params, state, batch)[2]
@@ -142,8 +142,8 @@ def place(mesh, params, state, batch):
 
 
 # %% idea no collectives
-# Under `jit`, the function sees whole arrays, and there is no axis of devices to name. A mean is
-# the mean of all rows, and the compiler inserts the communication.
+# Under `jit`, the function sees whole arrays, so there is no axis of devices to name. A mean is the
+# mean of all rows, and the compiler inserts the communication.
 @jax.jit
 def step(params, state, rng, batch):
     return jax.lax.pmean(right.step(params, state, rng, batch), "data")
@@ -174,19 +174,19 @@ def step(params, state, rng, batch):
 
 
 # %% idea same numbers
-# The step must be the one that a single device takes with the whole batch. Under `jit` the layout
-# decides where something is computed, and never what.
+# The step must be the same as the step of a single device with the whole batch. Under `jit`, the
+# layout decides only where something is computed, not what.
 
 
 # %% idea compiled step
-# The numbers are right, but the step runs op by op: each operation starts on the devices by itself.
-# The step is to be one compiled program.
+# The numbers are right, but the step runs op by op: each operation starts on the devices
+# separately. The step should be one compiled program.
 step = right.step.__wrapped__  # what it was before `jax.jit`
 
 
 # %% idea one key
-# Under `jit`, the noise of all rows is one array, drawn from the key that comes in. No device needs
-# a key of its own.
+# Under `jit`, the noise of all rows is one array, which is drawn from the key that is passed in.
+# The devices do not need separate keys.
 def step(params, state, rng, batch):
     return right.step(params, state, jax.random.fold_in(rng, 0), batch)
 

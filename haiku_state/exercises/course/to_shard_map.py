@@ -3,22 +3,22 @@
 port, 8 min, update/meshes#the-trap-in-porting
 
 Change `make_step` so that it uses `shard_map`. The check calls `make_step(mesh)` with a mesh of
-four devices whose axis is called `data`, and its result, under `jax.jit`, with whole arrays,
-without a device axis: `step(params, state, batch)`. It returns the new params and the new state.
+four devices whose axis is called `data`. It calls the result under `jax.jit` with whole arrays,
+without a device axis: `step(params, state, batch)` returns the new params and the new state.
 
-One step must be the step of a single device that sees all rows. You may change `step` and the
-imports too. `shard_map` takes `mesh`, `in_specs` and `out_specs`.
+A step must give the same result as on a single device that sees all rows. You may change `step` and
+the imports too. `shard_map` takes `mesh`, `in_specs` and `out_specs`.
 
 - Which of the three arguments is cut, and which are the same on every device?
-- Look at `in_specs`, which has one entry for each argument. If the step is four times too long,
+- Look at `in_specs`, which has one entry for each argument. If the step is four times too large,
   look at `jax.grad`: what has the default `shard_map` already done with the gradient?
-- The specs are `P()` for params and state, and `P('data')` for the batch. Either turn the tracking
-  off, as `shard_map` of `haiku_state.compat` does, or average the loss instead of its gradient.
+- The specs are `P()` for params and state, and `P('data')` for the batch. Either turn tracking off,
+  as `shard_map` of `haiku_state.compat` does, or average the loss instead of its gradient.
 """
 
 # %%
-# Four devices fit a plane together. The step was written for pmap: each
-# device sees its own rows, and has a copy of the params and of the state.
+# Four devices together fit a plane. The step was written for pmap: each device
+# sees its own rows and has a copy of the params and the state.
 import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
@@ -73,7 +73,7 @@ def inputs(rng):
     return params, rng.normal(size=3), {"x": x, "y": rng.normal(3, 2, size=8)}
 
 
-# %% check One step is that of a single device; ; no device axis
+# %% check A step gives the same result as on a single device; ; no device axis
 def check(answer, params, state, batch):
     return made(answer)(params, state, batch)
 
@@ -107,8 +107,8 @@ def make_step(mesh):
 
 
 # %% idea summed gradient
-# The gradient is as many times too long as there are devices: it is a sum over them, and not a
-# mean. Since JAX 0.6, `shard_map` tracks which values vary over the axis, and a gradient with
+# The gradient is too large by a factor of the number of devices, because it is a sum over them and
+# not a mean. Since JAX 0.6, `shard_map` tracks which values vary over the axis, and a gradient with
 # respect to params that are the same on all devices is already such a sum.
 def step(params, state, batch):
     _params, state = right.step(params, state, batch)
@@ -117,7 +117,7 @@ def step(params, state, batch):
 
 
 # %% idea own rows only; update/devices#exchange-along-the-axis
-# The result is that of the rows of one device. What the devices have computed from their own rows
+# The result comes from the rows of one device only. What the devices compute from their own rows
 # must be averaged before it enters params or state.
 def step(params, state, batch):
     _params, state = right.step(params, state, batch)
@@ -163,8 +163,8 @@ def make_step(mesh):
 
 
 # %% idea all rows everywhere; update/meshes#two-ways-to-think
-# The numbers are right, but the rows are not distributed: each device was given all of them, and
-# does the whole work.
+# The numbers are right, but the rows are not distributed: each device got all of them and does all
+# of the work.
 def make_step(mesh):
     return shard_map(step, mesh=mesh, in_specs=P(), out_specs=P())
 

@@ -4,14 +4,14 @@ write, 10 min, update/jitted_update#one-bundle
 
 Complete `train_step`. The train state is a dict with `params`, `state` and `opt_state`. One call
 takes the gradient of `loss_fn` with respect to the params, asks `optimizer` for the updates, and
-returns `(new_train_state, loss)`, where the new train state is a dict with the same structure.
-`loss_fn` and `optimizer` stay as they are.
+returns `(new_train_state, loss)`, where the new train state is a dict with the same structure. Do
+not change `loss_fn` and `optimizer`.
 
 - Which three parts of the train state change in a step, and what computes each of them?
-- `loss_fn` returns a pair. Look up in the lesson how `jax.value_and_grad` is told so, and how its
+- `loss_fn` returns a pair. Look up in the lesson how to tell `jax.value_and_grad` this, and how its
   result is nested.
-- `(loss, state), grads = jax.value_and_grad(loss_fn, has_aux=True)(…)`, and then `optimizer.update`
-  and `optax.apply_updates`.
+- Call `(loss, state), grads = jax.value_and_grad(loss_fn, has_aux=True)(…)`, and then
+  `optimizer.update` and `optax.apply_updates`.
 """
 
 # %%
@@ -25,7 +25,7 @@ optimizer = optax.sgd(0.1, momentum=0.9)
 
 
 def loss_fn(params, state, batch):
-    # Return the loss, and beside it the new state.
+    # Return the loss and the new state.
     size = jnp.mean(jnp.abs(batch["inputs"]))
     scale = 0.9 * state["scale"] + 0.1 * size
     predictions = params["w"] * batch["inputs"] / scale + params["b"]
@@ -66,7 +66,7 @@ def inputs(rng):
     return train_state, [{"inputs": x, "targets": y} for x, y in rng.normal(size=(4, 2, 8))]
 
 
-# %% check One step changes params, state and optimizer state, and returns the loss; pure jit weak tolerance=0.0001; one bundle
+# %% check One step changes params, state and optimizer state and returns the loss; pure jit weak tolerance=0.0001; one bundle
 def check(answer, train_state, batches):
     return answer.train_step(train_state, batches[0])
 
@@ -86,7 +86,7 @@ def closed_form(train_state, batches):
     return new, (errors**2).mean()
 
 
-# %% check Four steps, compiled, continue from each other; once tolerance=0.0001; one bundle
+# %% check Each of four compiled steps continues from the one before; once tolerance=0.0001; one bundle
 def check(answer, train_state, batches):
     step, losses = jax.jit(answer.train_step), []
     for batch in batches:
@@ -96,8 +96,8 @@ def check(answer, train_state, batches):
 
 
 # %% idea one bundle
-# The train state holds all that goes from step to step. Each of its parts changes in a step, and
-# the next step has to begin with all of the new ones.
+# The train state holds everything that is carried from step to step. Each of its parts changes in a
+# step, and the next step must begin with all of the new parts.
 def train_step(train_state, batch):
     opt_state = optimizer.init(train_state["params"])
     return right.train_step(train_state | {"opt_state": opt_state}, batch)
@@ -110,15 +110,15 @@ def train_step(train_state, batch):
 
 
 # %% idea auxiliary result; update/jitted_update#a-loss-that-returns-the-state
-# A gradient is the gradient of one number. A function that returns more than this number has to be
-# declared as such.
+# A gradient is the gradient of one number. If a function returns more than this number, this must
+# be declared.
 def train_step(train_state, batch):
     grad_fn = jax.value_and_grad(loss_fn)
     return grad_fn(train_state["params"], train_state["state"], batch)
 
 
 # %% idea dropped state; update/jitted_update#a-loss-that-returns-the-state
-# The forward pass has made a new state, and the train state that comes out still holds the old one.
+# The forward pass has made a new state, but the returned train state still holds the old one.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     return new | {"state": train_state["state"]}, loss
@@ -131,16 +131,16 @@ def train_step(train_state, batch):
 
 
 # %% idea dropped opt_state
-# The optimizer remembers something from step to step, here the momentum. What comes out is still
-# what it remembered before this step.
+# The optimizer remembers something from step to step, here the momentum. The returned train state
+# still holds what it remembered before this step.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     return new | {"opt_state": train_state["opt_state"]}, loss
 
 
 # %% idea two passes; update/jitted_update#a-loss-that-returns-the-state
-# The state has advanced twice in one step. One forward pass is enough: it gives the loss, the new
-# state and what the gradient needs.
+# The state has advanced twice in one step. One forward pass is enough, because it gives the loss,
+# the new state and what the gradient needs.
 def train_step(train_state, batch):
     loss, state = loss_fn(train_state["params"], train_state["state"], batch)
     return right.train_step(train_state | {"state": state}, batch)[0], loss
@@ -153,8 +153,8 @@ def train_step(train_state, batch):
 
 
 # %% idea direction
-# The params have moved in the wrong direction. An optimizer returns what is to be added to the
-# params: its sign and the learning rate are already in it.
+# The params have moved in the wrong direction. An optimizer returns the update to add to the
+# params, which already includes the sign and the learning rate.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     updates = jax.tree.map(jnp.subtract, new["params"], train_state["params"])

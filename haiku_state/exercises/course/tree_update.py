@@ -6,19 +6,20 @@ repair, 8 min, state/pytrees#one-function-for-all-leaves
 arrays.
 
 `norm(tree)` returns one number for the whole tree. `clipped_step(params, grads, learning_rate,
-max_norm)` returns new params of the same structure. The check calls them with dicts, lists and
-tuples inside each other, and with a single array.
+max_norm)` returns new params of the same structure. The check calls them with nested dicts, lists
+and tuples and with a single array.
 
 - Which of the two functions returns a tree, and which returns one number?
 - `jax.tree.map` walks several trees in lockstep and returns a tree, and `jax.tree.leaves` returns
   the list of all leaves. Each function needs one of them.
 - In `norm`, add `jnp.sum(leaf**2)` for all `leaf in jax.tree.leaves(tree)`. In the step, map a
-  function of one leaf of `params` and one of `grads`.
+  function of one leaf of `params` and one leaf of `grads`.
 """
 
 # %%
-# A gradient step that never goes too far: where the norm of the gradients is
-# above `max_norm`, all of them are shrunk by the same factor to that norm.
+# A gradient step that never goes too far: if the norm of the gradients is
+# above `max_norm`, all gradients are scaled by the same factor so that their
+# norm is `max_norm`.
 import jax
 import jax.numpy as jnp
 
@@ -75,7 +76,7 @@ def closed_form(params, grads, learning_rate, max_norm):
     return jax.tree.map(lambda p, g: p - learning_rate * max_norm / norm * g, params, grads)
 
 
-# %% check `clipped_step` keeps small gradients as they are; once; same step
+# %% check `clipped_step` does not change small gradients; once; same step
 def check(answer, params, grads, learning_rate, max_norm):
     return jax.jit(answer.clipped_step)(params, grads, learning_rate, 20 * max_norm)
 
@@ -95,7 +96,7 @@ def inputs(rng):
     return drawn(rng, [np.ones(2), (1, {"a": np.ones(3), "deep": {"er": [np.ones((2, 2))]}})])
 
 
-# %% check Lists, tuples and dicts, inside each other; types once; any structure
+# %% check Nested lists, tuples and dicts; types once; any structure
 def check(answer, params, grads, learning_rate, max_norm):
     return jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
 
@@ -111,8 +112,8 @@ def check(answer, params, grads, learning_rate, max_norm):
 
 
 # %% idea tree of arrays
-# `**`, `-` and `*` are operations on arrays. A PyTree is a container, and the operation has to
-# reach the arrays at its ends, however deep they lie.
+# `**`, `-` and `*` are operations on arrays. A PyTree is a container, so the operation has to reach
+# the arrays at its ends, however deeply they are nested.
 def norm(tree):
     return jnp.sqrt(jnp.sum(tree**2))
 
@@ -137,7 +138,7 @@ def clipped_step(params, grads, learning_rate, max_norm):
 
 
 # %% idea direction
-# The gradients point to where the loss grows. A step of gradient descent goes against them.
+# The gradients point to where the loss grows, so a step of gradient descent must go against them.
 def clipped_step(params, grads, learning_rate, max_norm):
     return right.clipped_step(params, grads, -learning_rate, max_norm)
 
@@ -154,8 +155,8 @@ def clipped_step(params, grads, learning_rate, max_norm):
 
 
 # %% idea same step
-# For all leaves the step is what it was for a single array: the scale comes from the norm of the
-# gradients, and is at most 1.
+# For all leaves, the step is the same as for a single array: the scale comes from the norm of the
+# gradients and is at most 1.
 def clipped_step(params, grads, learning_rate, max_norm):
     size = learning_rate * jnp.minimum(1.0, max_norm / norm(params))
     return jax.tree.map(lambda p, g: p - size * g, params, grads)

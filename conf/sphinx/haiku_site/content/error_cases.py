@@ -217,31 +217,31 @@ class Problem(NamedTuple):
 
 TRAINING = "training creates the running statistics, evaluation only reads them"
 FIRST_CALL = (
-    "the first call of a moving average creates its state: init must make that call, or "
-    "initialize it with zeros"
+    "the first call of a moving average creates its state: init must make that call or initialize "
+    "the state with zeros"
 )
 TRACED = (
-    "jit replaces each argument by a tracer without a value; the flag chooses between two"
+    "jit replaces each argument with a tracer that has no value; the flag chooses between two"
     " programs, so it must be known in advance"
 )
-ORDER = "the order is fixed, and rng is always required: None if nothing is random"
+ORDER = "the order is fixed, and rng is always required: pass None if nothing is random"
 DRAWS = "a pure function draws from the key that it is given, and from nothing else"
 STRUCTURE = (
-    "init must create every name, in every branch, and each call must return all of them;"
-    " loops and checkpoints need one structure"
+    "init must create every name in every branch, and each call must return all names; loops and "
+    "checkpoints need a structure that does not change"
 )
 OUTSIDE = (
-    "`params` and `state` belong to the init or apply that is running; outside of it, "
-    "there is nothing to read"
+    "`params` and `state` belong to the init or apply that is running; outside it, there is "
+    "nothing to read"
 )
 LEAK = (
-    "a JAX transformation knows nothing of Haiku's params and state: what a module makes or "
-    "writes inside leaks out as a tracer. `hk.scan`, `hk.map`, `hk.grad` and the like carry them "
-    "through; `jax.jit` belongs around apply"
+    "a JAX transformation does not know Haiku's params and state, so what a module creates or "
+    "writes inside it leaks out as a tracer. `hk.scan`, `hk.map`, `hk.grad` and the like carry "
+    "them through; `jax.jit` belongs around apply"
 )
 RETRACE = (
     "`jit` would retrace and `scan` would fail: convert the result, or start with the "
-    "dtype that it ends with"
+    "dtype that each call returns"
 )
 REUSED = (
     "the update reuses the memory of the old train state for the new one; keep a copy with "
@@ -249,8 +249,9 @@ REUSED = (
 )
 ENTRY = "pmap gives entry i of the leading axis to device i"
 STACKED = (
-    "these are stacked, the copies of all devices by `replicate`, or the members of an ensemble by "
-    "`jax.vmap`, and would silently broadcast; members go through `jax.vmap(apply)` or "
+    "these arrays are stacked, either the copies of all devices, made by `replicate`, or the "
+    "members of an ensemble, made by `jax.vmap`, and they would silently broadcast; members "
+    "belong in `jax.vmap(apply)` or "
     "`vmap_update`"
 )
 
@@ -258,7 +259,7 @@ PROBLEMS = {
     "1 state under hk.transform": Problem(
         lambda: hs.init_train_state(hk.transform(lambda: hs.Counter()()).init, SGD, KEY),
         errors.StatelessTransformError,
-        "the function went through hk.transform, which has no place for state.",
+        "the function was transformed with hk.transform, which has no place for state.",
         "hk.transform(f)",
         "pure_pair(f)",
         "the function keeps state, but the pair of hk.transform neither takes nor returns it",
@@ -268,11 +269,11 @@ PROBLEMS = {
     "1 params alone": Problem(
         lambda: hs.init_train_state(hk.transform(lambda x: hk.Linear(2)(x)).init, SGD, KEY, X),
         errors.StatelessTransformError,
-        "the function went through hk.transform, which has no place for state.",
+        "the function was transformed with hk.transform, which has no place for state.",
         "hk.transform(f)",
         "pure_pair(f)",
-        "a train state holds params and state, but the init of hk.transform returns params "
-        "alone; that of pure_pair adds the state, an empty one where there is none",
+        "a train state holds params and state, but the init of hk.transform returns only params; "
+        "the init of pure_pair also returns a state, which is empty if the function has none",
         "haiku/pure_pair",
         lambda: hs.init_train_state(hs.pure_pair(lambda x: hk.Linear(2)(x)).init, SGD, KEY, X),
     ),
@@ -313,7 +314,7 @@ PROBLEMS = {
         "module is 3, but it must be a module class or a function.",
         "pure_pair(3)",
         "pure_pair(hk.Linear, 8)",
-        "at each init and apply, the pair constructs the module, or calls the function",
+        "each call of init or apply constructs the module or calls the function",
         "haiku/pure_pair",
         lambda: hs.pure_pair(hk.Linear, 8),
     ),
@@ -323,7 +324,8 @@ PROBLEMS = {
         "module is Tally, but it must be a module class or a function.",
         "pure_pair(Tally)",
         "functionalize(Tally)",
-        "an ordinary class keeps its state in attributes, which functionalize carries",
+        "an ordinary class keeps its state in attributes; functionalize turns them into an "
+        "argument and a result",
         "haiku/pure_pair",
         lambda: hs.functionalize(Tally),
     ),
@@ -526,7 +528,7 @@ PROBLEMS = {
         "params['head']['w'] is not in params.",
         "apply({}, state, rng, inputs)",
         "params, state = init(rng, inputs); apply(params, state, rng, inputs)",
-        "params is empty, but init creates every parameter that its inputs lead to: call it "
+        "params is empty, but init creates the params on the path that its inputs take: call init "
         "with inputs that take the same branches",
         "haiku/pure_pair",
         lambda: hs.pure_pair(branch).apply(*hs.pure_pair(branch).init(KEY, X, True), None, X, True),
@@ -537,9 +539,9 @@ PROBLEMS = {
         "params['linear']['w'] is not in params.",
         "params, state = init(rng, other_inputs); apply(params, state, rng, inputs)",
         "params, state = init(rng, inputs); apply(params, state, rng, inputs)",
-        "init creates every parameter that its inputs lead to: call it with inputs that take "
-        "the same branches, or make the module outside of the `if`. Or these params belong to"
-        " another model",
+        "init creates only the params on the path that its inputs take: call it with inputs that "
+        "take the same branches, or create the module outside the `if`. It may also be that these "
+        "params belong to a different model",
         "haiku/pure_pair",
         lambda: LINEAR.apply(*LINEAR.init(KEY, X), None, X),
     ),
@@ -549,8 +551,8 @@ PROBLEMS = {
         "params['linear']['b'] is not in params.",
         "params, state = init(rng, other_inputs); apply(params, state, rng, inputs)",
         "params, state = init(rng, inputs); apply(params, state, rng, inputs)",
-        "init creates every parameter that its inputs lead to. These params have the module, "
-        "but not this parameter: the module was made with different arguments, or took a "
+        "init creates only the params on the path that its inputs take. These params contain the "
+        "module, but not this parameter: the module was made with different arguments or took a "
         "different branch",
         "haiku/pure_pair",
         lambda: LINEAR.apply(*LINEAR.init(KEY, X), None, X),
@@ -561,7 +563,8 @@ PROBLEMS = {
         "params['linear']['w'] is not in params.",
         "apply(state, params, rng, inputs)",
         "apply(params, state, rng, inputs)",
-        "the tree in the place of the state holds this parameter, but params come first",
+        "the tree that was passed as the state holds this parameter, but params come before the "
+        "state",
         "haiku/pure_pair",
         lambda: LINEAR.apply(*LINEAR.init(KEY, X), None, X),
     ),
@@ -610,7 +613,7 @@ PROBLEMS = {
     "8 a module in a plain loss function": Problem(
         lambda: step(lambda params, state, rng, x, _: (hk.Linear(1)(x), state), ready(None)),
         errors.OutsideTransformError,
-        "`Linear` was used outside of a transformed function.",
+        "`Linear` was used outside a transformed function.",
         "Linear(…)",
         "pure_pair(Linear, …).apply(params, state, rng, …)",
         OUTSIDE,
@@ -623,7 +626,7 @@ PROBLEMS = {
             ready(None),
         ),
         errors.OutsideTransformError,
-        "`hk.get_parameter` was used outside of a transformed function.",
+        "`hk.get_parameter` was used outside a transformed function.",
         "hk.get_parameter(…)",
         "pure_pair(hk.get_parameter, …).apply(params, state, rng, …)",
         OUTSIDE,
@@ -635,7 +638,7 @@ PROBLEMS = {
     "8 a plain function for init": Problem(
         lambda: hs.init_train_state(lambda rng, x: hs.LinearRegression()(x, True), SGD, KEY, X),
         errors.OutsideTransformError,
-        "`LinearRegression` was used outside of a transformed function.",
+        "`LinearRegression` was used outside a transformed function.",
         "LinearRegression(…)",
         "pure_pair(LinearRegression, …).init(rng, …)",
         OUTSIDE,
@@ -645,7 +648,8 @@ PROBLEMS = {
     "12 jax.lax.scan around a module, at init": Problem(
         lambda: hs.pure_pair(scanned(jax.lax.scan)).init(None, X),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
+        "these values were made inside a JAX transformation that has ended:\n"
+        "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -655,7 +659,8 @@ PROBLEMS = {
     "12 jax.lax.scan around a module": Problem(
         lambda: hs.pure_pair(scanned(jax.lax.scan)).apply({}, COUNTER.init(None)[1], None, X),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
+        "these values were made inside a JAX transformation that has ended:\n"
+        "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -667,7 +672,8 @@ PROBLEMS = {
             {}, COUNTER.init(None)[1], None, X
         ),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
+        "these values were made inside a JAX transformation that has ended:\n"
+        "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -677,7 +683,8 @@ PROBLEMS = {
     "12 the next use of a leaked state": Problem(
         lambda: COUNTER.apply({}, leaked_state(), None),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n    state['counter']['count']",
+        "these values were made inside a JAX transformation that has ended:\n"
+        "    state['counter']['count']",
         "jax.lax.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         "hk.scan(lambda carry, x: (carry, module(x)), carry, xs)",
         LEAK,
@@ -687,10 +694,11 @@ PROBLEMS = {
     "12 jax.vmap around set_state": Problem(
         lambda: hs.pure_pair(vmapped).init(None, X),
         errors.LeakedTracerError,
-        "made inside a JAX transformation that has ended:\n    state['~']['last']",
+        "these values were made inside a JAX transformation that has ended:\n"
+        "    state['~']['last']",
         "jax.vmap(module)(inputs)",
         "jax.vmap(apply, in_axes=(None, None, None, 0))(params, state, rng, inputs)",
-        "jax.vmap knows nothing of Haiku's state: what a module writes inside leaks out as a "
+        "jax.vmap does not know Haiku's state, so what a module writes inside it leaks out as a "
         "tracer. Around apply, jax.vmap returns a state for each row",
         "haiku/jax_inside_haiku",
         lambda: jax.vmap(hs.pure_pair(hs.MovingAverage).apply, in_axes=(None, None, None, 0))(
@@ -727,8 +735,8 @@ PROBLEMS = {
     "21 a train state used twice": Problem(
         lambda: use_twice(keep=False),
         errors.DonatedBufferError,
-        "train_state.params['linear_regression']['b'] was given to an earlier update, and its"
-        " memory is gone.",
+        "train_state.params['linear_regression']['b'] was passed to an earlier update, which has "
+        "reused its memory.",
         "new, metrics = update(train_state, batch); update(train_state, batch)",
         "train_state, metrics = update(train_state, batch)",
         REUSED,
@@ -738,7 +746,8 @@ PROBLEMS = {
     "21 a train state read afterwards": Problem(
         read_after_donation,
         errors.DonatedBufferError,
-        "params['linear_regression']['b'] was given to an earlier update, and its memory is gone.",
+        "params['linear_regression']['b'] was passed to an earlier update, which has reused its "
+        "memory.",
         "new, metrics = update(train_state, batch); update(train_state, batch)",
         "train_state, metrics = update(train_state, batch)",
         REUSED,
@@ -753,7 +762,8 @@ PROBLEMS = {
         "    train_state.state['target']['w']",
         'state = {"target": params}',
         'state = {"target": jax.tree.map(jnp.copy, params)}',
-        "the update reuses the memory of each leaf, and can do so once",
+        "the update reuses the memory of each leaf, but the memory of one array can be reused "
+        "only once",
         "update/jitted_update",
         lambda: target_network(lambda params: jax.tree.map(jnp.copy, params)),
     ),
@@ -763,8 +773,8 @@ PROBLEMS = {
         "a mean over the axis 'devices' was requested, but that axis is not bound here.",
         "apply(params, state, rng, inputs)",
         "jax.pmap(apply, axis_name='devices')(params, state, rng, inputs)",
-        "pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; on "
-        "one device leave cross_replica_axis None: names and shapes are the same",
+        "pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; on a "
+        "single device, leave cross_replica_axis as None: names and shapes are the same",
         "update/pmapped_update",
         lambda: on_four("devices"),
     ),
@@ -776,8 +786,8 @@ PROBLEMS = {
         "a mean over the axis 'i' was requested, but that axis is not bound here.",
         "hk.BatchNorm(…, cross_replica_axis='i')",
         "haiku_state.BatchNorm(…, cross_replica_axis='i')",
-        "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, "
-        "with the same names and shapes",
+        "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, and its "
+        "names and shapes are the same",
         "update/pmapped_update",
         lambda: hs.pure_pair(hs.BatchNorm, True, True, 0.9, cross_replica_axis="i").init(
             KEY, X, True
@@ -789,7 +799,7 @@ PROBLEMS = {
         "a mean over the axis 'i' was requested, but that axis is not bound here.",
         "jax.lax.pmean(x, 'i')",
         "x if hk.running_init() else jax.lax.pmean(x, 'i')",
-        "only pmap, vmap or shard_map binds an axis; init runs on one device, and names and "
+        "only pmap, vmap or shard_map binds an axis; init runs on one device, where names and "
         "shapes are the same without the mean",
         "update/pmapped_update",
         lambda: hs.pure_pair(lambda x: x if hk.running_init() else jax.lax.pmean(x, "i")).init(
