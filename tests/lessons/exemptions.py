@@ -110,12 +110,6 @@ _DEEDS = (
         jax="<0.9",
     ),
     Exemption(
-        "update/saved_files",
-        r"^wide +(loaded|ValueError)",
-        "the Orbax of that set fills up what it should refuse",
-        jax="<0.4.35",
-    ),
-    Exemption(
         "update/many_machines",
         r"^exit codes|^  (right|why):",
         "JAX may end the process before the package does",
