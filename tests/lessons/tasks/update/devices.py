@@ -9,7 +9,7 @@ says(f"Device 2 holds `{np.asarray(shard.data).ravel()}`")
 rerun("def mean_grads", {"jax.lax.pmean": "jax.lax.psum"})
 ratios = {f"{ratio:.2f}" for name in grads for ratio in np.ravel(copies[name] / grads[name])}
 [ratio] = ratios
-says(f"is then {ratio} times that of the batch")
+says(f"is then {ratio} times as large")
 # %% 3
 padded = jnp.arange(8.0).reshape(4, 2)
 mask = jnp.ones(8).at[7].set(0).reshape(4, 2)

@@ -12,7 +12,7 @@ if explicit:
             eval(line)
         except Exception as error:
             refused.append((line, type(error).__name__))
-    says("Two of them end in a `ShardingTypeError`")
+    says("The other two end in a `ShardingTypeError`")
     assert refused == [
         ("jnp.median(x, axis=0)", "ShardingTypeError"),
         ("jnp.cov(x.T)", "ShardingTypeError"),
@@ -51,4 +51,4 @@ if explicit:
     rerun("def forward(x, is_training)", {loss: right})
     rerun("placed = jax.device_put")
     assert distance(after.params, alone.params) < 1e-6
-    says("agree with those of a single device within 1e-6")
+    says("the params agree within 1e-6")

@@ -13,7 +13,7 @@ train_state, sizes = start(), []
 for chunk in hs.stack_batches(hs.batches(data.train, 16, seed=0), 20):
     train_state, metrics = run(train_state, chunk)
     sizes.append(len(metrics["loss"]))
-says(f"one epoch of {train_state.step} batches")
+assert train_state.step == 89
 says(f"There are {len(sizes)} calls, the last one of {sizes[-1]} steps")
 says(f"the trace count is {run.trace_count}")
 # %% 3
@@ -22,7 +22,7 @@ before = len(jax.tree.leaves(start()))
 rerun("def make(", {"optax.sgd(0.1)": "optax.adam(0.01)"})
 pair, update, start = make(8)
 after = len(jax.tree.leaves(start()))
-says(f"Adam adds {after - before} leaves to its train state, which then has {after}")
+says(f"Adam adds {after - before} leaves to the train state, which then has {after}")
 per_step = measure(
     {
         "loop": loop(hs.jit_update(update), on_device),

@@ -14,4 +14,4 @@ rerun("apart = ")
 hs.assert_replicas_equal(no_axis.state)
 says(f"`apart` is {apart:.1f}")
 # %% 3
-says(f"It is `{replicated.step}`.")
+says(f"It is `{replicated.step}`")
