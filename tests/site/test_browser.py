@@ -173,7 +173,7 @@ def type_query(page, query):
             "api/errors.html?*#haiku_state.errors.NothingFrozenError",
         ),
         (ZH, "批量归一化", "haiku/batch_norm.html?*"),
-        (ZH, "凍結參數", "reference/bug_gallery.html?*#bug-frozen-with-momentum"),
+        (ZH, "凍結參數", "update/frozen_parts.html?*"),
         (ZH, "jit 缓存", "update/jitted_update.html?*"),
     ],
 )

@@ -16,50 +16,55 @@
   const NAME = 0.8; // a term's other names, beside the one that was typed
   const SECOND = [1, 0.25, 0.2]; // a page's second and third place, added to its best
   const CANDIDATES = 100;
+  const RARE = 3; // what a word counts at most: a rare one may be there by chance
   // Of the logarithm of a score. Fitted to the queries that are not held back.
   const WEIGHTS = {
-    words: 1.8, // what MiniSearch says
-    coverage: 4.7, // the share of the query that a place has
-    phrase: 1.2, // the text holds the query
-    together: 2.1, // neighbours in the query are neighbours in the text
+    words: 1.9, // what MiniSearch says
+    coverage: 4.5, // the share of the query that a place has
+    phrase: 1.3, // the text holds the query
+    together: 1.6, // neighbours in the query are neighbours in the text
     // how alike the query and a heading, another name, the file or the title above are
     "heading of page": 1.8,
-    "heading of section": 1.6,
-    "heading of name": 2.2,
-    "also of page": 3.5,
-    "also of section": 1.5,
-    "also of name": 0.8,
-    file: 0.5,
+    "heading of section": 1.7,
+    "heading of name": 2.5,
+    "also of page": 3.8,
+    "also of section": 1.9,
+    "also of name": 0.9,
+    "heading of error": 1.2,
+    "heading of room": 1.5,
+    "also of error": 2, // its text
+    file: 0.8,
     title: 0.5,
     // the query is that
     "is page": 3,
-    "is section": 0.5,
-    "is name": 1.8,
-    holds: 0.8, // a heading does
-    "is also": 0.4,
-    "is file": 1.5,
-    begun: 2.1, // the name begins so
-    qualified: 2.7, // the query is hs.name
+    "is section": 0.6,
+    "is name": 1.9,
+    "is error": 1.9,
+    holds: 1.1, // a heading does
+    "is also": 0.5,
+    "is file": 1.7,
+    begun: 2.3, // the name begins so
+    qualified: 8, // the query is hs.name
     owner: 0.8, // the query is name.attribute
-    code: 1.4, // a name, for a query that is code
-    taught: 0.3, // the glossary says that the term is taught there
-    "taught on page": 0.7,
+    code: 1.5, // a name, for a query that is code
+    taught: 0.6, // the glossary says that the term is taught there
+    "taught on page": 1.3,
     // a lesson teaches, the rest reminds
-    page: 2.6,
-    "how-to": -0.6, // all of it is one place, in which many words stand
-    part: 0,
-    "whole page": 0.6, // for a query of one idea
-    "whole part": 0.8,
-    "one section": -0.4,
+    page: 2.7,
+    "how-to": -0.8, // all of it is one place, in which many words stand
+    part: 0.1,
+    "whole page": 0.4, // for a query of one idea
+    "whole part": 1.1,
+    "one section": -0.5,
     home: -0.4,
     term: -2,
-    definition: 2.2,
-    exercise: -1.7,
-    bug: 0.8,
-    problem: -1.7,
-    api: -1,
+    definition: 2.4,
+    exercise: -1.9,
+    bug: 1.1,
+    problem: -1.9,
+    api: -1.1,
     room: -1.7,
-    error: 0.6,
+    error: 0.5,
     changelog: -1.1,
     "further-reading": -1.2,
     "check-yourself": -0.3,
@@ -116,7 +121,7 @@
     [/./, "section"],
   ];
   const PAGES = ["page", "part", "how-to"];
-  const NAMES = ["api", "error"];
+  const SELF = ["error", "room"];
 
   /** A text as it is compared with a query: how many letters mean something, and all of them. */
   function phrase(text) {
@@ -131,7 +136,7 @@
     const file = page.replace(/(?:^|\/)index$/, "").split("/").pop().replaceAll("_", " ");
     return Object.assign(place, {
       kind,
-      of: PAGES.includes(kind) ? "page" : NAMES.includes(kind) ? "name" : kind === "room" ? "room" : "section",
+      of: PAGES.includes(kind) ? "page" : SELF.includes(kind) ? kind : kind === "api" ? "name" : "section",
       near: compact(`${heading} ${place.text} ${also}`),
       short: compact(heading),
       headings: (name ? [name, wordsOfName(name).join(" ")] : heading.split(/ [·/] /)).map(phrase),
@@ -302,7 +307,7 @@
     let rarity = 0;
     for (const idea of ideas) {
       const hits = hitsOf(idea);
-      const rare = Math.log(1 + places.length / (1 + hits.length));
+      const rare = Math.min(RARE, Math.log(1 + places.length / (1 + hits.length)));
       const taught = [idea.word, ...idea.names].map((name) => teaching.get(low(name))).find(Boolean);
       Object.assign(idea, { rare, taught, pattern: patternOf(idea, hits) });
       rarity += rare;
@@ -331,7 +336,11 @@
     const hits = [...found.values()].sort((a, b) => roughly(b) - roughly(a)).slice(0, CANDIDATES);
     for (const hit of hits) hit.score = scoreOf(featuresOf(hit, sought));
     const best = grouped(hits.sort((a, b) => b.score - a.score));
-    for (const hit of best.flatMap((group) => group.hits)) hit.marks = marksOf(hit, ideas);
+    for (const { hits } of best) {
+      for (const hit of hits) hit.marks = marksOf(hit, ideas);
+      // what a place is found by may stand below it
+      for (const hit of hits) if (!hit.marks.length) hit.marks = hits.flatMap(({ marks }) => marks);
+    }
     return best;
   }
 
