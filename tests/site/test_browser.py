@@ -282,7 +282,8 @@ def test_an_excerpt_begins_with_a_word(open_page, language, query):
     page = open_page(url(language, "search.html"))
     find(page, [query])  # the index has come
     whole = page.evaluate(EXCERPTS, query)
-    assert len(whole) > 5 and all(whole)
+    assert len(whole) > 5
+    assert all(whole)
 
 
 @pytest.mark.parametrize(("locale", "language"), [("zh-CN", ZH), ("en-GB", "en"), ("fr-FR", "en")])

@@ -60,7 +60,8 @@ def test_a_name_of_the_api_and_a_term_are_places():
 
 @pytest.fixture
 def docs(tmp_path):
-    terms = "english,chinese,taught\nleaf,叶节点 / 叶子,part/one#top\ntrace / tracing,追踪,part/one\n"
+    terms = "english,chinese,taught\n"
+    terms += "leaf,叶节点 / 叶子,part/one#top\ntrace / tracing,追踪,part/one\n"
     (tmp_path / "glossary.csv").write_text(terms)
     (tmp_path / "synonyms.csv").write_text("leaf,树叶\nGPU,显卡\n")
     (tmp_path / "search_words.csv").write_text(f"place,en,{ZH}\npage#top,no leaf,没有叶子\n")
