@@ -60,10 +60,15 @@ def test_a_name_of_the_api_and_a_term_are_places():
 
 @pytest.fixture
 def docs(tmp_path):
-    terms = "english,chinese\nleaf,叶节点 / 叶子\ntrace / tracing,追踪\n"
+    terms = "english,chinese,taught\n"
+    terms += "leaf,叶节点 / 叶子,part/one#top\ntrace / tracing,追踪,part/one\n"
     (tmp_path / "glossary.csv").write_text(terms)
     (tmp_path / "synonyms.csv").write_text("leaf,树叶\nGPU,显卡\n")
     (tmp_path / "search_words.csv").write_text(f"place,en,{ZH}\npage#top,no leaf,没有叶子\n")
+    (tmp_path / "index.md").write_text("```{toctree}\npart/index\n```\n")
+    (tmp_path / "part").mkdir()
+    (tmp_path / "part/index.md").write_text("```{lessons}\n```\n```{toctree}\none\n```\n")
+    (tmp_path / "part/one.md").write_text("# One\n")
     return tmp_path
 
 
@@ -83,6 +88,20 @@ def test_the_index_is_a_script(docs):
     assert '"no leaf; 没有叶子"' in chinese
     assert index["simplified"]["節"] == "节"
     assert "檢" not in index["simplified"]  # no page has 检
+
+
+def test_a_lesson_is_called_by_its_number_and_a_term_leads_to_its_lesson(docs):
+    script = search_index.write_index({"page": places(), "part/one": places()}, docs)
+    index = json.loads(script.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
+    assert index["pages"][1][1][0][-1] == "lesson 1; 第1课; 第一课"
+    assert index["taught"] == {"leaf": "part/one#top", "trace": "part/one"}
+
+
+@pytest.mark.parametrize(
+    ("number", "called"), [(9, "第九课"), (10, "第十课"), (12, "第十二课"), (32, "第三十二课")]
+)
+def test_numbers_in_the_signs_of_a_language(number, called):
+    assert called in search_index.called_by_number(number)
 
 
 def test_words_for_a_place_that_is_not_there_fail(docs):

@@ -28,11 +28,18 @@
     return element("a", { role: "option", id: `hs-found-${number}`, href: address, tabindex: "-1" }, name, excerpt);
   }
 
+  /** The first pages with their best place each, to be seen at once; their other places come next. */
+  function listed(groups) {
+    const pages = groups.slice(0, shown);
+    const cut = (...range) => pages.slice(0, 3).map((group) => ({ ...group, hits: group.hits.slice(...range) }));
+    return [...cut(0, 1), ...cut(1).filter(({ hits }) => hits.length), ...pages.slice(3)];
+  }
+
   function show(query, groups) {
     shownFor = query;
     list.replaceChildren();
     options = [];
-    groups.slice(0, shown).forEach(({ title, part, hits }, i) => {
+    listed(groups).forEach(({ title, part, hits }, i) => {
       const label = element("div", { class: "hs-page", id: `hs-page-${i}`, role: "presentation" }, title);
       if (part && part !== title) label.append(element("span", { class: "hs-part" }, ` ${part}`));
       const found = hits.map((hit) => option(hit, options.push(null)));

@@ -14,7 +14,7 @@ from typing import Any
 
 from docutils import nodes
 from haiku_site import SPHINX, compat
-from haiku_site.content.course import after_whole_site
+from haiku_site.content.course import after_whole_site, course
 from haiku_site.translate.languages import scripts, sites, translations
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -182,6 +182,33 @@ def also_searched(docs: Path, language: str) -> dict[str, str]:
         }
 
 
+def taught(docs: Path) -> dict[str, str]:
+    """Return the place that teaches a term of the glossary, by the term's first name.
+
+    Args:
+      docs: the folder with ``glossary.csv``.
+    """
+    with (docs / "glossary.csv").open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    return {re.split(r" / | \(", row["english"])[0]: row["taught"] for row in rows}
+
+
+def called_by_number(number: int) -> list[str]:
+    """Return what a lesson is called by its number, in every language.
+
+    Args:
+      number: from 1 to 99.
+    """
+    tens, ones = divmod(number, 10)
+    signs = [tens - 1] * (tens > 1) + [9] * (tens > 0) + [ones - 1] * (ones > 0)
+    called = []
+    for site in sites().values():
+        called.append(site.lesson.format(number=number))
+        if site.numerals:
+            called.append(site.lesson.format(number="".join(site.numerals[sign] for sign in signs)))
+    return [name for name in called if name]
+
+
 def simplified(used: str, language: str) -> dict[str, str]:
     """Return the letter that is searched for another one, such as the simplified of a traditional.
 
@@ -231,12 +258,18 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
         for page, places in sorted(pages.items())
         if places
     ]
+    lessons = course(docs)
+    for page, (first, *_) in listed:
+        if page in lessons:
+            names = called_by_number(lessons[page].number)
+            first[-1] = "; ".join([*names, *filter(None, first[-1:])])
     if words:
         raise ExtensionError(f"search_words.csv names places that are not there: {[*words]}")
     groups = synonyms(docs)
     index = {
         "pages": listed,
         "synonyms": groups,
+        "taught": taught(docs),
         "language": query_language(language),
         "simplified": simplified(json.dumps([listed, groups], ensure_ascii=False), language),
     }

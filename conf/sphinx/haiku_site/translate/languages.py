@@ -34,6 +34,8 @@ class Site:
       sound: the column of the glossary by which terms are sorted, if they are not by their letters.
       tones: the combining marks of a syllable's tones, in their order.
       notes: the column of the glossary that names translations that are wrong.
+      lesson: what a lesson is called in a query, by its ``{number}``.
+      numerals: the signs for one to ten, if numbers are written with them.
       no_ideas: words that say nothing in a query.
       definition: the pattern of what is around a term in a question for its meaning.
       negations: letters after which a term means the opposite.
@@ -61,6 +63,8 @@ class Site:
     sound: str = ""
     tones: str = ""
     notes: str = ""
+    lesson: str = ""
+    numerals: str = ""
     no_ideas: str = ""
     definition: str = ""
     negations: str = ""
