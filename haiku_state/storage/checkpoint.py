@@ -18,7 +18,6 @@ import operator
 import os
 import re
 import shutil
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +32,6 @@ from haiku_state.errors import arguments
 from haiku_state.errors.base import restored
 from haiku_state.errors.describe import is_weak, leaves_by_path, with_dicts
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated
 from haiku_state.exchange import gathered, in_all
 from haiku_state.storage.leaves import (
     arrays_of,
@@ -60,8 +58,6 @@ LARGE = 2**20
 # a folder with this in its name is not complete, or being deleted; Orbax ignores it too
 UNFINISHED = ".orbax-checkpoint-tmp-"
 
-_MISSING = _("{path} is missing")
-_CHANGED = _("{path} has changed since it was written")
 
 _UNWRITABLE = _(
     "`directory` must be a writable folder with enough free space, the same in all processes; the "
@@ -337,13 +333,7 @@ def _locked(directory: Path) -> Iterator[None]:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise errors.CheckpointDirectoryError(
-            directory=directory,
-            reason=translated(_("another run is saving there")),
-            wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
-            right=f'save_checkpoint("{directory}-2", train_state)',
-            why=_("each run needs its own folder: two runs would replace each other's checkpoints"),
-        ) from None
+        raise arguments.checkpoints_locked(directory) from None
     finally:
         os.close(descriptor)
 
@@ -363,17 +353,7 @@ def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
             continue
         if other == step and manifest["leaves"] == leaves:
             return True
-        reason = _("it holds a checkpoint of step {step} from a different train state")
-        raise errors.CheckpointDirectoryError(
-            directory=directory,
-            reason=translated(reason).format(step=other),
-            wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
-            right=f'save_checkpoint("{directory}-new", train_state)',
-            why=_(
-                "a later restore would read the checkpoint of the other train state; nothing was "
-                "written or replaced"
-            ),
-        )
+        raise arguments.checkpoints_of_another(directory, step, other)
     return False
 
 
@@ -414,9 +394,9 @@ def _intact(directory: Path, step: int) -> Manifest:
     except FileNotFoundError as error:
         name = Path(error.filename).relative_to(folder).as_posix()
         path = MANIFEST if name.startswith(MANIFEST) else name
-        raise _DamagedError(translated(_MISSING).format(path=path)) from None
+        raise _DamagedError(arguments.missing_file(path)) from None
     except ValueError:  # it is no longer JSON
-        raise _DamagedError(translated(_CHANGED).format(path=MANIFEST)) from None
+        raise _DamagedError(arguments.changed_file(MANIFEST)) from None
     return manifest
 
 
@@ -434,7 +414,7 @@ def _check_format(directory: Path, step: int) -> None:
 
 def _check_unchanged(path: str, is_unchanged: bool) -> None:
     if not is_unchanged:
-        raise _DamagedError(translated(_CHANGED).format(path=path))
+        raise _DamagedError(arguments.changed_file(path))
 
 
 def _seal(manifest: Manifest) -> str:
@@ -597,14 +577,7 @@ class _Processes(NamedTuple):
         return result
 
     def _named(self, error: Exception) -> errors.HaikuStateError:
-        text = traceback.format_exception_only(error)[0]
-        named = errors.CheckpointDirectoryError(
-            directory=self.directory,
-            reason=text.splitlines()[0][:200],
-            wrong=f'{self.function}("{self.directory}", train_state)',
-            right=f'{self.function}("checkpoints", train_state)',
-            why=self.why,
-        )
+        named = arguments.checkpoint_failure(self.directory, self.function, error, self.why)
         named.__cause__ = error
         return named
 

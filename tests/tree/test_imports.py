@@ -233,3 +233,14 @@ def test_what_is_allowed_is_not_reported():
     assert list(violations("commands/train/loop.py", source)) == []
     assert list(violations("compat.py", "import jax\nhasattr(jax, 'shard_map')")) == []
     assert list(violations("commands/doctor/probe.py", "def f():\n    import optax")) == []
+
+
+def test_every_refused_argument_is_refused_somewhere():
+    texts = "errors/arguments.py"
+    names = [one.name for one in ast.parse(SOURCES[texts]).body if isinstance(one, ast.FunctionDef)]
+    used = {
+        getattr(node, "attr", getattr(node, "id", None))
+        for source in SOURCES.values()
+        for node in ast.walk(ast.parse(source))
+    }
+    assert [name for name in names if name not in used] == []
