@@ -25,7 +25,6 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax  # noqa: F401  once, before there are forks
 
 import haiku_state as hs
 from haiku_state.exercises.cells import at_its_lines, cells, read, solution_code

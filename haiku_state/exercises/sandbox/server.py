@@ -104,7 +104,9 @@ def serve() -> None:
     """Answer until nobody has asked for ten minutes; end at once if another server is there."""
     import fcntl
 
-    from haiku_state.exercises.sandbox import child  # noqa: F401  what takes long to import
+    # what takes long to import, with what they import
+    from haiku_state import make_update  # noqa: F401
+    from haiku_state.exercises.sandbox import child  # noqa: F401
 
     folder = _folder()
     with (folder / "lock").open("w") as lock:
