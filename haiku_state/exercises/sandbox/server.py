@@ -10,6 +10,7 @@ to.
 
 import contextlib
 import hashlib
+import importlib
 import json
 import os
 import select
@@ -26,6 +27,8 @@ IDLE_SECONDS = 600
 LOOK_SECONDS = 5
 """How often a server looks whether its folder is still there."""
 START_SECONDS = 30
+PRELOADED = ("haiku_state.exercises.sandbox.child", "optax")
+"""What takes long to import, of what the answers need."""
 ANSWER_SECONDS = 600
 """Longer than any check: each process of it has a limit of its own."""
 
@@ -104,9 +107,8 @@ def serve() -> None:
     """Answer until nobody has asked for ten minutes; end at once if another server is there."""
     import fcntl
 
-    # what takes long to import, with what they import
-    from haiku_state import make_update  # noqa: F401
-    from haiku_state.exercises.sandbox import child  # noqa: F401
+    for name in PRELOADED:
+        importlib.import_module(name)
 
     folder = _folder()
     with (folder / "lock").open("w") as lock:
