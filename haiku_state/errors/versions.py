@@ -17,8 +17,8 @@ class MissingExtraError(HaikuStateError, ImportError):
     """An optional library is not installed.
 
     Args:
-      library: which one.
-      extra: the extra of this package that it belongs to. The right line installs what is missing
+      library: the library that is not installed.
+      extra: the extra of this package that requires it. The right line installs what is missing
         of that extra, wherever this package came from.
     """
 

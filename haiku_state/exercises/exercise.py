@@ -29,8 +29,8 @@ class Idea:
 
     Args:
       name: its name, such as ``"dropped state"``.
-      text: what it says, in English. It explains, and does not give the answer away.
-      lesson: where it is taught, as ``page#anchor``; empty for the lesson of the exercise.
+      text: the text of the idea, in English. It explains the idea without giving the answer away.
+      lesson: where the idea is taught, as ``page#anchor``; empty for the lesson of the exercise.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Idea:
 
 @dataclass(frozen=True)
 class Program:
-    """Functions that take the place of those of the solution, and what the result shows.
+    """Functions that replace functions of the solution, and what the result shows.
 
     Args:
       code: the functions, with as many empty lines above them as in the file.
@@ -61,12 +61,12 @@ class Check:
 
     Args:
       title: what it is, in one line, in English.
-      idea: what a wrong result lacks, unless it is that of a wrong program.
+      idea: the idea that a wrong result lacks, unless the result matches a wrong program.
       properties: what else must hold, of the values of `PROPERTIES`.
       tolerance: the relative and absolute difference that is allowed between floating-point
         numbers.
       draws: how many times the inputs are drawn.
-      is_killed: whether something is played before, in another process that it must kill itself.
+      is_killed: whether something runs before, in another process that must kill itself.
       line: where it begins in the file.
     """
 
@@ -90,8 +90,8 @@ class Heading:
       lesson: where it is taught, as ``page#anchor``.
       statement: what to do, in English; paragraphs are separated by empty lines.
       hints: three: a question, the place, nearly the line.
-      seconds: how long all checks together may compute.
-      jax: the oldest JAX that has what the exercise is about; empty for any.
+      seconds: how many seconds all checks together may take.
+      jax: the oldest JAX that has what the exercise is about; empty for any version.
     """
 
     title: str
@@ -106,14 +106,14 @@ class Heading:
 
 @dataclass(frozen=True)
 class Exercise(Heading):
-    """One exercise, as its file tells it.
+    """One exercise, as its file describes it.
 
     Args:
       name: the name of its file.
       text: the file itself.
-      program: what the learner gets and what is a right answer, in one.
-      checks: what a right answer does, in the order in which they are told.
-      programs: the wrong programs, and the other right ones.
+      program: the code that the learner gets and a right answer, in one text.
+      checks: the checks of what a right answer does, in the order in which they are shown.
+      programs: the wrong programs and the other right programs.
     """
 
     name: str
