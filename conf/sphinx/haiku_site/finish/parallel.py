@@ -93,7 +93,12 @@ class Article:
 
     def kinds(self) -> list[tuple[str, list[str]]]:
         """Return what corresponds in all languages: each block's tag, and the code in it."""
-        return [(block[1], sorted(CODE.findall(block[3]))) for block in self.blocks]
+        # a line of a docstring may end within code
+        texts = [" ".join(block[3].split()) for block in self.blocks]
+        return [
+            (block[1], sorted(CODE.findall(text)))
+            for block, text in zip(self.blocks, texts, strict=True)
+        ]
 
     def texts(self) -> list[str]:
         """Return what each block says, without what may be on one page once only."""
