@@ -86,8 +86,7 @@ def _count_is_set_by(environment: Mapping[str, str]) -> str | None:
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "devices") -> Mesh:
-    """Arrange devices in a row, along which :func:`shard_update` and similar functions shard the
-    batch.
+    """Arrange devices in a row, for :func:`shard_update` and similar functions.
 
     Args:
       devices: the devices; by default, the devices of all processes.

@@ -155,8 +155,7 @@ class Runner(Generic[T, R]):
         return result
 
     def lower(self, train_state: T, batch: Batch, /) -> Any:
-        """Lower the step to a program for these arguments without running it, in order to inspect
-        it.
+        """Lower the step to a program that can be inspected, without running it.
 
         Args:
           train_state: a train state, or its shapes and dtypes.

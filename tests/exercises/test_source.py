@@ -2,6 +2,7 @@
 
 import ast
 import io
+import re
 import tokenize
 from pathlib import Path
 
@@ -88,10 +89,11 @@ def test_its_lessons_are_there(name):
 
 
 def anchors(text):
-    """The anchors of the headings of a page, as MyST makes them."""
+    """The anchors of a page: those of its headings, as MyST makes them, and its labels."""
     lines = [line.lstrip("#").strip() for line in text.splitlines() if line.startswith("#")]
     letters = ("".join(c for c in line.lower() if c.isalnum() or c in " -_") for line in lines)
-    return {line.replace(" ", "-") for line in letters}
+    labels = re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)
+    return {*labels, *(line.replace(" ", "-") for line in letters)}
 
 
 def test_every_file_is_in_the_order():

@@ -229,7 +229,7 @@ DISAGREE = """\
 haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
   wrong: start_processes(…, settings={'seed': process_id})
   right: start_processes(…, settings={'seed': 0})
-  why:   all processes run one program on one train state: start each process with the same
+  why:   all processes run one program on one train state: start each process with the same settings
   more:  en/api/processes.html
 """
 

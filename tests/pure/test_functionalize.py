@@ -747,7 +747,7 @@ def test_numbers_inside_what_is_static_are_sizes_and_arrays_stay_state():
     with pytest.raises(errors.StaticAttributeError) as caught:
         functions.grow(state)
     assert str(caught.value).startswith(
-        "Whole.grow changed anything that is not state:\n"
+        "Whole.grow changed something that is not state:\n"
         "    self.part.n: 3 -> 4\n"
         "  wrong: functionalize(Whole, static=…)\n"
         "  right: functionalize(Whole)\n"

@@ -92,6 +92,8 @@ def tree(tmp_path_factory):
     ignored = shutil.ignore_patterns("__pycache__", "*.zip")
     shutil.copytree(ROOT / "haiku_state", tree / "haiku_state", ignore=ignored)
     shutil.copytree(ROOT / "conf/sphinx", tree / "conf/sphinx")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tree)
     for name, text in PAGES.items():
         (tree / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / "docs" / name).write_text(text, encoding="utf-8")
@@ -163,16 +165,20 @@ def test_a_site_in_three_languages(tree, user, browser):
     problems = []
     page.on("pageerror", lambda error: problems.append(error))
     page.goto((site / "en/pure/counter.html").as_uri())
-    choice, language = page.locator(".hs-parallel select").all()
+    page.locator(".hs-parallel > summary:visible").click()
+    choice, language = page.locator(".hs-parallel select:visible").all()
     choice.select_option("each")
     shown = page.locator("h1 + .hs-other")
     for name, tag, title in (("日本語", "ja", "カウンター"), ("简体中文", "zh-CN", "计数器")):
+        if page.locator(".hs-parallel[open]").count() == 0:  # a click beside it has closed it
+            page.locator(".hs-parallel > summary:visible").click()
         language.select_option(label=name)
         page.locator(f"h1 .hs-show[aria-label$={'Japanese' if tag == 'ja' else 'Chinese'}]").click()
         assert (shown.inner_text(), shown.get_attribute("lang")) == (title, tag)
     page.locator("a.language-switcher[lang=ja]").first.click()
     page.wait_for_url("**/ja/pure/counter.html")
-    page.locator(".hs-parallel select").select_option("each")
+    page.locator(".hs-parallel > summary:visible").click()
+    page.locator(".hs-parallel select:visible").first.select_option("each")
     page.locator("h1 .hs-show").click()
     assert (shown.inner_text(), shown.get_attribute("lang")) == ("A counter", "en")
     page.goto((site / "ja/search.html").as_uri() + "?q=純粋関数")

@@ -2,11 +2,12 @@
 // What the other language says is loaded with the first wish, as a script: that works from a disk too.
 (() => {
   const KEY = "haiku_state.parallel";
-  const bar = document.querySelector(".hs-parallel");
+  // the theme has two headers, of which it shows the one that fits
+  const bars = [...document.querySelectorAll(".hs-parallel")];
   const blocks = [...document.querySelectorAll("[data-pair]")];
-  if (!bar || !blocks.length) return;
-  const [choice, which] = bar.querySelectorAll("select");
-  const languages = JSON.parse(bar.dataset.languages);
+  if (!bars.length || !blocks.length) return;
+  const [choice, which] = bars[0].querySelectorAll("select");
+  const languages = JSON.parse(bars[0].dataset.languages);
   const loading = new Map();
   const chosen = () => languages[which?.selectedIndex ?? 0];
 
@@ -86,21 +87,35 @@
     const last = languages.findIndex(({ tag }) => tag === localStorage.getItem(`${KEY}.language`));
     if (which) which.selectedIndex = Math.max(0, last);
   } catch {} // where storage is forbidden
-  bar.addEventListener("change", () => {
-    try {
-      localStorage.setItem(KEY, choice.value);
-      if (which) localStorage.setItem(`${KEY}.language`, chosen().tag);
-    } catch {}
-    apply();
-  });
-  document.addEventListener("click", ({ target }) => {
-    if (!bar.contains(target)) bar.open = false;
-  });
-  bar.addEventListener("keydown", ({ key }) => {
-    if (key !== "Escape") return;
-    bar.open = false;
-    bar.firstElementChild.focus();
-  });
-  bar.hidden = false;
+  const show = () => {
+    for (const bar of bars) {
+      const [same, sameLanguage] = bar.querySelectorAll("select");
+      same.value = choice.value;
+      if (which) sameLanguage.selectedIndex = which.selectedIndex;
+    }
+  };
+  for (const bar of bars) {
+    bar.addEventListener("change", () => {
+      const [mine, myLanguage] = bar.querySelectorAll("select");
+      choice.value = mine.value;
+      if (which) which.selectedIndex = myLanguage.selectedIndex;
+      show();
+      try {
+        localStorage.setItem(KEY, choice.value);
+        if (which) localStorage.setItem(`${KEY}.language`, languages[which.selectedIndex].tag);
+      } catch {}
+      apply();
+    });
+    document.addEventListener("click", ({ target }) => {
+      if (!bar.contains(target)) bar.open = false;
+    });
+    bar.addEventListener("keydown", ({ key }) => {
+      if (key !== "Escape") return;
+      bar.open = false;
+      bar.firstElementChild.focus();
+    });
+    bar.hidden = false;
+  }
+  show();
   if (choice.value !== "none") apply();
 })();

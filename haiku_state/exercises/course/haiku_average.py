@@ -1,4 +1,4 @@
-"""An average of squares that is right from the start
+"""An average of squares that starts right
 
 write, 10 min, haiku/batch_norm#an-average-that-starts-right
 
