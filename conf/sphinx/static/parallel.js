@@ -70,7 +70,8 @@
     const texts = wish === "none" ? {} : await load(language);
     if (wish !== choice.value || language !== chosen()) return; // another one has been made meanwhile
     // what the reader looks at stays where it is
-    const seen = blocks.find((block) => block.getBoundingClientRect().top >= 0);
+    const seen = blocks.map((block) => [block, block.getBoundingClientRect()])
+      .find(([, { top, height }]) => height && top >= 0)?.[0]; // what is folded has no height
     const top = seen?.getBoundingClientRect().top;
     remove();
     const told = blocks.filter((block) => block.dataset.pair in texts);
@@ -79,7 +80,7 @@
       document.documentElement.classList.add("hs-beside");
       for (const block of told) beside(block, texts);
     }
-    if (scrollY) scrollBy({ top: seen.getBoundingClientRect().top - top, behavior: "instant" });
+    if (scrollY && seen) scrollBy({ top: seen.getBoundingClientRect().top - top, behavior: "instant" });
   }
 
   try {
