@@ -30,6 +30,12 @@ def seconds(learner, *words):
     return time.perf_counter() - start
 
 
+def later(learner, name):
+    """The time of a check after a pause, in which the server has made the next one ready."""
+    time.sleep(2)
+    return seconds(learner, "check", name)
+
+
 def told(what, times):
     """Print the median, and the longest."""
     slowest = max(times, key=times.get)
@@ -53,7 +59,8 @@ def main():
         print(f"the first check          {time.perf_counter() - start:.2f} s")
         told("solution", {n: seconds(learner, "solution", possible[0]) for n in range(ROUNDS)})
         told("check, cold", {name: seconds(learner, "check", name) for name in possible})
-        told("check, warm", {name: seconds(learner, "check", name) for name in possible})
+        told("check at once, warm", {name: seconds(learner, "check", name) for name in possible})
+        told("check after 2 s, warm", {name: later(learner, name) for name in possible})
         told("watch, after a save", dict(watched(learner, folder, possible)))
 
 
