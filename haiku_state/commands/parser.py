@@ -10,6 +10,7 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated, wrapped
 
 ERROR = _("error")
+NO_FOLDER = _("{path} is not a folder")
 FROM_ARGPARSE = [
     _("argument {option}: {problem}"),
     _("the following arguments are required: {names}"),

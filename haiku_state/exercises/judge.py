@@ -92,6 +92,7 @@ def judge(
     path: Path,
     can_fork: bool = False,
     ready: Sequence[Process] = (),
+    is_whole: bool = True,
 ) -> Result:
     """Check an answer.
 
@@ -100,38 +101,13 @@ def judge(
       source: the answer.
       path: its file, which is not read again.
       can_fork: whether this process can be forked, having no threads and no arrays yet.
-      ready: a process of each kind that waits for its job; new ones by default.
+      ready: a process of each kind that waits for its job; new processes by default.
+      is_whole: whether the source is a whole program, and not one that takes the place of a part of
+        the solution.
 
     Returns:
       The result. Whatever the answer does, this function returns.
     """
-    return _judged(exercise, source, path, can_fork, ready)
-
-
-def judge_program(exercise: Exercise, code: str) -> Result:
-    """Check a program that takes the place of a part of the solution.
-
-    Args:
-      exercise: which exercise.
-      code: functions that take the place of those of the solution, which are also in ``right``.
-    """
-    return _judged(exercise, code, Path(f"{exercise.name}.py").absolute(), is_whole=False)
-
-
-def judge_stub(exercise: Exercise) -> Result:
-    """Check what a learner begins with."""
-    path = Path(f"{exercise.name}.py").absolute()
-    return _judged(exercise, stub_of(exercise.program), path, is_whole=True)
-
-
-def _judged(
-    exercise: Exercise,
-    source: str,
-    path: Path,
-    can_fork: bool = False,
-    ready: Sequence[Process] = (),
-    is_whole: bool = True,
-) -> Result:
     if missing := missing_for(exercise):
         return _result(exercise, 0, Failure(missing), Ended(), source, path)
     if can_fork:
@@ -187,6 +163,22 @@ def _judged(
                 return _result(exercise, number, failure, ended, source, path)
         failure = _of_end(ended, exercise, path, teacher)
         return _result(exercise, len(exercise.checks), failure, ended, source, path)
+
+
+def judge_program(exercise: Exercise, code: str) -> Result:
+    """Check a program that takes the place of a part of the solution.
+
+    Args:
+      exercise: which exercise.
+      code: functions that take the place of those of the solution, which are also in ``right``.
+    """
+    return judge(exercise, code, Path(f"{exercise.name}.py").absolute(), is_whole=False)
+
+
+def judge_stub(exercise: Exercise) -> Result:
+    """Check what a learner begins with."""
+    path = Path(f"{exercise.name}.py").absolute()
+    return judge(exercise, stub_of(exercise.program), path)
 
 
 def _question(seed: int, checks: list[int], is_killed: bool = False) -> dict[str, Any]:

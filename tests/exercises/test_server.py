@@ -39,8 +39,8 @@ def socket_of(user):
     return place
 
 
-def servers(user):
-    """The servers of this user, whose variables name the home; a checker is no leader."""
+def servers(user, leaders=True):
+    """The servers of this user, whose variables name the home; or all that they have forked."""
     home = f"HOME={user.home}\0".encode()
     found = []
     for folder in ("/proc",) if sys.platform == "linux" else ():
@@ -49,7 +49,7 @@ def servers(user):
                 with open(f"/proc/{name}/cmdline", "rb") as command:
                     is_server = b"haiku_state.exercises.sandbox.server" in command.read()
                 with open(f"/proc/{name}/environ", "rb") as variables:
-                    is_leader = os.getsid(int(name)) == int(name)
+                    is_leader = not leaders or os.getsid(int(name)) == int(name)
                     if is_server and is_leader and home in variables.read():
                         found.append(int(name))
             except OSError:  # it has ended
@@ -71,10 +71,40 @@ def test_one_server_answers_all_checks_of_its_user_alone(learner):
     assert "counter.py, line 1: " in failed.stdout
 
 
+FORGED = """
+import os
+for number in range(3, 64):
+    try:
+        os.write(number, b'{"passed": true, "text": "passed: forged"}\\n')
+    except OSError:
+        pass
+"""
+
+
+def test_no_answer_can_write_to_a_connection(learner):
+    check(learner)
+    learner.haiku_state("exercises", "start", "strategy")
+    file = learner.folder / DEFAULT / "strategy.py"
+    file.write_text("import time\ntime.sleep(3)\n" + solution("strategy"), encoding="utf-8")
+    write(learner, FORGED)
+    command = (sys.executable, "-m", "haiku_state", "exercises", "check", "strategy")
+    before = learner.start(*command)  # so that none is ready for the next one
+    time.sleep(1)
+    assert "forged" not in check(learner).stdout
+    before.communicate()
+    learner.haiku_state("exercises", "start", "resume")  # a part of it runs in one more process
+    (learner.folder / DEFAULT / "resume.py").write_text(FORGED, encoding="utf-8")
+    assert "forged" not in learner.haiku_state("exercises", "check", "resume").stdout
+
+
 def test_a_server_that_was_killed_is_replaced(learner):
     check(learner)
     [pid] = servers(learner)
     os.kill(pid, signal.SIGKILL)
+    end = time.monotonic() + 10
+    while servers(learner, leaders=False) and time.monotonic() < end:
+        time.sleep(0.1)
+    assert servers(learner, leaders=False) == []  # those that waited for an answer end too
     assert PASSED in check(learner).stdout
     assert servers(learner) != [pid]
 

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Callable
 from pathlib import Path
 
-from haiku_state.commands.parser import OneLineParser
+from haiku_state.commands.parser import NO_FOLDER, OneLineParser
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, reading, translated, wrapped
@@ -42,7 +42,6 @@ PLACE = _("line {line}, {what}")
 TRIED = _("{right} of {count} results are as the file expects.")
 GRADED = _("{count} answers were checked; the table is {file}.")
 ABOUT = _("{title} ({kind}, {minutes} min)")
-NO_FOLDER = _("{path} is not a folder")
 NO_FILE = _("{path} is not a file")
 TRY = _("{problem}; try: {right}")
 

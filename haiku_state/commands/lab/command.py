@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import haiku_state
-from haiku_state.commands.parser import OneLineParser
+from haiku_state.commands.parser import NO_FOLDER, OneLineParser
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, reading, translated
@@ -26,7 +26,6 @@ WITHOUT = _(
 )
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
 NO_PART = _("there is no part {part}; the parts are {parts}")
-NO_FOLDER = _("{path} is not a folder")
 NEW = _("New notebooks in {folder}: {count}.")
 KEPT = _("Notebooks in {folder} that are as you left them: {count}.")
 NO_PACK = _("JupyterLab keeps its own language; to change it: {command}")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import haiku_state as hs
 from haiku_state.commands.main import explain
-from haiku_state.commands.parser import OneLineParser
+from haiku_state.commands.parser import NO_FOLDER, OneLineParser
 from haiku_state.commands.train.loop import ON_MESH, ONE_DEVICE, UPDATES, train
 from haiku_state.commands.train.models import TASKS
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
@@ -27,7 +27,6 @@ SAME = (
 )  # fmt: skip
 """Options that must be the same in all processes."""
 
-NO_FOLDER = _("{path} is not a folder")
 ONLY_ONE = _("--update {update} runs on one device, not on {devices}; use shard")
 ONE_PROCESS = _("--update {update} runs in one process; with many, use {first} or {second}")
 NOT_WRITTEN = _("{path} cannot be written: {reason}")

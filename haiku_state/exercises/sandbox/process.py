@@ -7,6 +7,7 @@ each process imports for itself.
 
 import contextlib
 import importlib
+import itertools
 import json
 import multiprocessing
 import os
@@ -21,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
@@ -37,13 +38,6 @@ KINDS = ("answers", "solutions")
 """Processes of one kind share a cache of compiled programs; a learner's must not feed the other."""
 
 _STARTING = threading.Lock()
-
-
-class Closable(Protocol):
-    """A pipe or a socket."""
-
-    def close(self) -> None:
-        """Close it."""
 
 
 @dataclass
@@ -73,15 +67,19 @@ def prepare() -> None:
 
 
 def begin(
-    channel: Connection, printed: Connection, folder: str, cache: str, *ours: Closable
+    channel: Connection, printed: Connection, folder: str, cache: str, *ours: Connection
 ) -> None:
     """Do what a learner's process does; it is imported there, and not here.
 
-    A fork has the checker's ends of its pipes too: open, they would hide from it that the checker
-    has ended.
+    A fork has all files of the checker too. Its ends of the pipes would hide from it that the
+    checker has ended, and to what a server listens or answers, a learner could write.
     """
     for connection in ours:
         connection.close()
+    if ours:
+        kept = sorted({0, 1, 2, channel.fileno(), printed.fileno()})
+        for low, high in itertools.pairwise([*kept, os.sysconf("SC_OPEN_MAX")]):
+            os.closerange(low + 1, high)
     importlib.import_module(CHILD).main(channel, printed, folder, cache)
 
 
@@ -117,10 +115,9 @@ class Process:
     Args:
       kind: one of ``KINDS``.
       can_fork: whether this process can be forked, having no threads and no arrays yet.
-      others: what a fork has to close.
     """
 
-    def __init__(self, kind: str, can_fork: bool = False, *others: Closable) -> None:
+    def __init__(self, kind: str, can_fork: bool = False) -> None:
         context = (can_fork and FORK) or CONTEXT
         if context is CONTEXT:
             prepare()
@@ -130,7 +127,7 @@ class Process:
         self.folder = self._folder.name
         self._channel, theirs = context.Pipe()
         self._stream, printed = context.Pipe(duplex=False)
-        ours = (self._channel, self._stream, *others) if context is FORK else ()
+        ours = (self._channel, self._stream) if context is FORK else ()
         self._process = context.Process(
             target=begin, args=(theirs, printed, self.folder, cache_folder(kind), *ours)
         )

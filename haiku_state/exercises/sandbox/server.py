@@ -4,8 +4,7 @@ The first check starts it. It belongs to one user, listens in a folder that nobo
 and ends after ten minutes without a question. Where it cannot be, a command checks for itself.
 
 A fork, a checker, starts the processes that an answer needs before there is one. The server accepts
-a connection and sends it there, so that no process of a learner ever holds what the server listens
-to.
+a connection and sends it there.
 """
 
 import contextlib
@@ -171,7 +170,7 @@ def _answer(server: socket.socket) -> None:
     from haiku_state.exercises.sandbox.process import KINDS, Process
 
     with contextlib.ExitStack() as stack:
-        ready = [stack.enter_context(Process(kind, True, server)) for kind in KINDS]
+        ready = [stack.enter_context(Process(kind, True)) for kind in KINDS]
         _message, files, _flags, _address = socket.recv_fds(server, 1, 1)
         if not files:  # the server has ended
             return
