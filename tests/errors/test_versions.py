@@ -2,11 +2,12 @@
 
 import sys
 import types
+from importlib import metadata
 
 import jax
 import pytest
 
-from haiku_state.errors import UnmatchedVersionsError
+from haiku_state.errors import MissingExtraError, UnmatchedVersionsError
 from haiku_state.errors.versions import matched_versions
 
 
@@ -67,3 +68,41 @@ def test_the_option_that_removes_docstrings_is_named(optimize, monkeypatch):
         inside("jax", "None.split")
     right = "python -O" if optimize == 2 else "python -m haiku_state doctor"
     assert f"\n  right: {right}\n" in str(caught.value)
+
+
+REQUIRED = [
+    "jax>=0.4",
+    'matplotlib>=3.9; extra == "data"',
+    "scikit-learn>=1.5; extra == 'data'",
+    'haiku-state[data,more]; extra == "lab"',
+    'jupyterlab; extra == "lab"',
+    'flax; extra == "more"',
+]
+
+
+@pytest.mark.parametrize(
+    ("extra", "installed", "right"),
+    [
+        ("data", {"matplotlib"}, '"scikit-learn>=1.5"'),
+        ("data", {"matplotlib", "scikit-learn"}, '"matplotlib>=3.9" "scikit-learn>=1.5"'),
+        ("lab", {"matplotlib"}, '"scikit-learn>=1.5" flax jupyterlab'),
+    ],
+)
+def test_what_an_extra_lacks_is_named(extra, installed, right, monkeypatch):
+    def version(name):
+        if name not in installed:
+            raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", lambda name: REQUIRED)
+    monkeypatch.setattr(metadata, "version", version)
+    text = str(MissingExtraError(library="a library", extra=extra))
+    assert f"\n  right: python -m pip install {right}\n" in text
+
+
+def test_a_checkout_that_is_not_installed_names_the_library_alone(monkeypatch):
+    def requires(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "requires", requires)
+    text = str(MissingExtraError(library="flax", extra="more"))
+    assert "\n  right: python -m pip install flax\n" in text

@@ -68,6 +68,16 @@ def test_paragraphs_that_do_not_correspond_are_refused(tmp_path, text):
     assert "data-pair" not in english
 
 
+def test_code_may_go_on_in_the_next_line(tmp_path):
+    english = '<article class="bd-article"><p>Of <code>f(x,\n y)</code>.</p></article>'
+    chinese = english.replace("\n", "")
+    for folder in ("en", ZH):
+        (tmp_path / folder).mkdir()
+    assert (
+        pair(tmp_path, {tmp_path / "en/b.html": english, tmp_path / ZH / "b.html": chinese}) == []
+    )
+
+
 def test_the_glossary_is_in_another_order_in_each_language(tmp_path):
     problems, english, _ = paired(tmp_path, "reference/glossary.html", text="又 <code>g</code>")
     assert problems == []
