@@ -24,9 +24,9 @@ sys.path.append(str(Path(__file__).resolve().parents[2] / "conf/sphinx"))
 
 from haiku_site import ROOT
 from haiku_site.content.course import course
-from haiku_site.content.measured_tree import set_hash, tree_hash
 from lessons.compare import differences, outcomes, stale
 from lessons.exemptions import EXEMPTIONS
+from measured_tree import set_hash, tree_hash
 
 REPORTS = ROOT / "build/compat"
 PUBLISHED = ROOT / "docs/reference/compat.json"

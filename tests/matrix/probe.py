@@ -12,9 +12,7 @@ import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "conf/sphinx"))
-
-from haiku_site.content.measured_tree import set_hash, tree_hash
+from measured_tree import set_hash, tree_hash
 
 LIBRARIES = (
     "jax", "jaxlib", "dm-haiku", "optax", "numpy", "scipy", "ml-dtypes", "chex", "jmp",

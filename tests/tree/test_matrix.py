@@ -9,9 +9,9 @@ from pathlib import Path
 
 import constraint_files
 import gather
+import measured_tree
 import probe
 import pytest
-from haiku_site.content import measured_tree
 from haiku_site.content.course import course
 from packaging.version import Version
 from user import User

@@ -4,8 +4,7 @@ import hashlib
 import subprocess
 from pathlib import Path
 
-from haiku_site import ROOT
-
+ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = {"haiku_state/commands/doctor/sets.json"}  # what the matrix itself writes
 
 
