@@ -740,15 +740,17 @@ def names_in(code: types.CodeType) -> _Named:
     """Return the globals, attributes and modules that code names, inner functions included."""
     found = _Named(set(), set(), set(), set())
     for instruction in (one for inner in nested_codes(code) for one in dis.get_instructions(inner)):
-        name = instruction.opname
-        if name in ("LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME"):
-            found.globals.add(instruction.argval)
-        elif name == "IMPORT_NAME":
-            found.modules.add(instruction.argval)
-        elif "ATTR" in name or "METHOD" in name:
-            found.attributes.add(instruction.argval)
-            if name in ("STORE_ATTR", "DELETE_ATTR"):
-                found.stored.add(instruction.argval)
+        if instruction.opcode not in dis.hasname:
+            continue  # CALL_METHOD of Python 3.10 has a number
+        name, kind = instruction.argval, instruction.opname
+        if kind == "IMPORT_NAME":
+            found.modules.add(name)
+        elif kind.endswith(("_NAME", "_GLOBAL", "_GLOBALS")):
+            found.globals.add(name)
+        else:
+            found.attributes.add(name)
+            if kind in ("STORE_ATTR", "DELETE_ATTR"):
+                found.stored.add(name)
     return found
 
 

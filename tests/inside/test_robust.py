@@ -1,10 +1,13 @@
 """What explain leaves behind, and what it takes."""
 
+import argparse
 import collections
 import ctypes
 import functools
+import inspect
 import random
 import sys
+import textwrap
 import threading
 import types
 import warnings
@@ -17,7 +20,7 @@ import pytest
 import haiku_state as hs
 from haiku_state import compat
 from haiku_state.inside import explain, explain_retrace
-from haiku_state.inside.reach import Holder
+from haiku_state.inside.reach import Holder, names_in, nested_codes
 
 x = jnp.arange(3.0)
 log: list = []
@@ -28,6 +31,14 @@ big = np.ones((5_000, 1_000), np.float32)
 STATIC = pytest.mark.skipif(
     jax.__version_info__ < (0, 6), reason="JAX 0.5 and older do not tell what is static"
 )
+
+
+@pytest.mark.parametrize("module", [argparse, collections, textwrap])
+def test_what_code_names_are_names(module):
+    # some instructions say "ATTR" or "METHOD", and have a number
+    source = inspect.getsource(module)
+    for code in nested_codes(compile(source, module.__file__, "exec")):
+        assert {type(name) for named in names_in(code) for name in named} <= {str}
 
 
 def names(report):
