@@ -313,7 +313,9 @@ class _Recorder:
             return None
         file = code.co_filename
         if file not in self._is_user:
-            self._is_user[file] = not library_of(file) and bool(linecache.getlines(file))
+            # "<string>" is also what dataclasses generate, and from Python 3.13 on a `-c` program
+            has_lines = file != "<string>" and bool(linecache.getlines(file))
+            self._is_user[file] = has_lines and not library_of(file)
         return self._on_line if self._is_user[file] else None
 
     def _on_line(self, frame: types.FrameType, event: str, arg: Any) -> Any:
