@@ -55,9 +55,10 @@ def installed_package() -> Path:
 
 def cache_path(root: Path) -> Path:
     """Return the cache folder for the present package, and remove all others under ``root``."""
+    execute = SPHINX / "haiku_site/execute"
     drawn = {
-        "figures": files_hash(SPHINX / "haiku_site/execute", "figures.py")
-        + files_hash(SPHINX, "matplotlibrc")
+        "figures": files_hash(execute, "figures.py") + files_hash(SPHINX, "matplotlibrc"),
+        "answers": files_hash(execute, "answers.py"),
     }
     path = root / fingerprint(installed_package(), installed_versions() | drawn, DATA)
     for old in root.glob("*") if root.is_dir() else ():

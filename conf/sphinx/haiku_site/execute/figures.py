@@ -13,9 +13,11 @@ from haiku_site.compat import keep_all_executed
 from sphinx.application import Sphinx
 
 SETTINGS = """\
-c.InlineBackend.figure_formats = {"svg"}
-c.InlineBackend.print_figure_kwargs = {"bbox_inches": None, "metadata": {"Date": None}}
+c.InlineBackend.figure_formats = {{"svg"}}
+c.InlineBackend.print_figure_kwargs = {{"bbox_inches": None, "metadata": {{"Date": None}}}}
 c.IPKernelApp.log_level = "ERROR"
+c.InteractiveShellApp.extensions = ["haiku_site.execute.answers"]
+__import__("sys").path.append({!r})
 """
 
 
@@ -27,7 +29,9 @@ def configure_kernels(folder: Path) -> None:
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
-    (profile / "ipython_kernel_config.py").write_text(SETTINGS, encoding="utf-8")
+    (profile / "ipython_kernel_config.py").write_text(
+        SETTINGS.format(str(SPHINX)), encoding="utf-8"
+    )
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from docutils import nodes
 from haiku_site import SPHINX, compat
 from haiku_site.content.drawings import SvgDrawing
+from haiku_site.content.folds import Fold
 from sphinx.locale import admonitionlabels
 
 STYLES = SPHINX / "static/site.css"
@@ -44,6 +45,9 @@ class Markdown:
         if compat.part_of_cell(node) == "cell_code":
             yield node
             yield from (self.inline(caption) for caption in node.findall(nodes.caption))
+            for answer in node.findall(Fold):
+                title, inside = answer["prompt_show"], _text(self.blocks(answer, level))
+                yield f"<details><summary>{html.escape(title)}</summary>\n\n{inside}\n\n</details>"
         elif isinstance(node, nodes.section):
             yield from self.blocks(node, level + 1)
         elif isinstance(node, nodes.title) and isinstance(node.parent, nodes.Admonition):
@@ -54,6 +58,9 @@ class Markdown:
             yield f"{'#' * (level + 1)} {self.inline(node)}"
         elif isinstance(node, nodes.bullet_list | nodes.enumerated_list):
             yield "\n".join(self._items(node))
+        elif isinstance(node, nodes.definition_list_item):
+            term, definition = node.children
+            yield f"- {self.inline(term)}: {_text(self.blocks(definition, level))}"
         elif isinstance(node, nodes.literal_block):
             yield f"```{node.get('language', '')}\n{node.astext()}\n```"
         elif isinstance(node, nodes.math_block):
