@@ -1,8 +1,8 @@
 """What differs between the versions of JAX.
 
 Each branch names its versions. ``tests/test_compat.py`` verifies this on each set, and reports a
-branch that no set of ``conf/constraints`` needs any more. A private name of JAX is imported where
-it is needed, so that the loss of one breaks that function alone.
+branch that no set of ``conf/constraints`` needs anymore. A private name of JAX is imported where it
+is needed, so that the loss of one breaks that function alone.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ def is_live(tracer: Any) -> bool:
       tracer: a leaf of a PyTree that is a ``jax.core.Tracer``.
 
     Returns:
-      False for a leaked tracer, which cannot be used any more.
+      False for a leaked tracer, which can no longer be used.
     """
     if jax.__version_info__ >= (0, 6):  # JAX >= 0.6
         from jax.extend import core as public
@@ -60,16 +60,16 @@ _offsets = itertools.count(1 << 20)
 
 
 def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
-    """Let JAX trace again what it has traced before, and forget these traces afterwards.
+    """Make JAX trace again what it has traced before, and make it forget these traces afterwards.
 
-    JAX looks its traces up by the settings under which they were made. One of these is an offset
-    to all seeds; inside of this context it has a value that it never has again.
+    JAX looks its traces up by the settings under which they were made. One of these settings is an
+    offset to all seeds; inside this context, it has a value that is never used again.
 
     Args:
       again: False to look for no leaks, and do nothing else.
 
     Returns:
-      A context manager, for this thread. A seed that is used inside gives other numbers, and no
+      A context manager, for this thread. A seed that is used inside gives different numbers, and no
       leaks are looked for.
     """
     from jax._src import config
@@ -105,7 +105,7 @@ def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any
       function: what each device runs.
       mesh: the devices.
       in_specs: how each argument is partitioned.
-      out_specs: how the results are put together; what is not cut must be equal on all devices.
+      out_specs: how the results are put together; what is not split must be equal on all devices.
 
     Returns:
       A function of whole arrays.
@@ -155,7 +155,7 @@ def has_started() -> bool:
 
 
 def has_joined() -> bool:
-    """Return whether this process is connected with others, without starting JAX.
+    """Return whether this process is connected to other processes, without starting JAX.
 
     ``jax.process_count()`` looks for the devices, after which their number cannot be chosen.
 
@@ -174,7 +174,7 @@ def scheduler_processes(timeout: int) -> tuple[str | None, int | None, int | Non
       timeout: how long a scheduler may take to find process 0, in seconds.
 
     Returns:
-      The address of process 0, the number of processes and the id of this one; any may be None.
+      The address of process 0, the number of processes and the id of this process; any may be None.
 
     Raises:
       KeyError: the scheduler has left a variable out; only on JAX 0.6 and older.
@@ -209,7 +209,7 @@ def process_timeouts(seconds: int) -> dict[str, Any]:
 
 
 def key_value_store() -> tuple[Any, int]:
-    """Return the store that JAX keeps for all processes, and the id of this one.
+    """Return the store that JAX keeps for all processes, and the id of this process.
 
     Returns:
       The client, None if this process is alone; and the index, from 0.
@@ -233,7 +233,7 @@ def reference_accesses() -> dict[Any, str]:
 
 
 def jit_codes() -> list[Any]:
-    """Return the code of ``jax.jit``, after that of the functions that JAX wraps around it."""
+    """Return the code of ``jax.jit``, after the code of the functions that JAX wraps around it."""
     functions: list[Any] = [jax.jit]
     while hasattr(functions[-1], "__wrapped__"):
         functions.append(functions[-1].__wrapped__)
@@ -241,7 +241,7 @@ def jit_codes() -> list[Any]:
 
 
 def is_jitted(function: Any) -> bool:
-    """Return whether a function is what ``jax.jit`` makes, and no other wrapper of JAX."""
+    """Return whether a function was made by ``jax.jit`` and not by another wrapper of JAX."""
     return type(function) is type(jax.jit(is_jitted))
 
 

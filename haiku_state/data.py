@@ -56,7 +56,7 @@ def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
 
 
 def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
-    """Load ten measurements of 442 patients, and how their disease progressed.
+    """Load ten measurements of 442 patients and the progression of their disease.
 
     Args:
       seed: which rows go to the test set.
@@ -93,7 +93,7 @@ def batches(
     skip: int = 0,
     part: tuple[int, int] = (0, 1),
 ) -> Iterator[Batch]:
-    """Cut one epoch into batches.
+    """Split one epoch into batches.
 
     Args:
       data: named arrays of shape (rows, …), or lists that NumPy can convert to arrays.

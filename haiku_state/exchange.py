@@ -1,4 +1,4 @@
-"""What processes that train as one tell each other, besides what their devices compute.
+"""What processes that train together tell each other, apart from what their devices compute.
 
 It is JSON: others may write to the port of the coordinator, and a pickle would run code.
 """
@@ -40,7 +40,7 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
       seconds: how long to wait for the others.
 
     Returns:
-      What each process has given, in the order of their ids.
+      The value of each process, in the order of their ids.
 
     Raises:
       RuntimeError: one of them is lost, or does not come.
@@ -71,7 +71,7 @@ def in_all(error: Exception) -> Exception:
 
 
 def interruptible(call: Callable[[], Any]) -> Any:
-    """Call a function in a thread: Python hears no Ctrl-C while the main one waits in C++."""
+    """Call a function in a thread: Python sees no Ctrl-C while the main thread waits in C++."""
     future: Future[Any] = Future()
 
     def run() -> None:

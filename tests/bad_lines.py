@@ -198,9 +198,9 @@ LINES = [
     # a function to explain
     Row("explain", 2, "the following arguments are required: FILE.py:FUNCTION"),
     Row("explain model.py", 2, r"'model\.py' is not FILE\.py:FUNCTION"),
-    Row("explain ''", 2, "'' is not FILE.py:FUNCTION"),
+    Row("explain ''", 2, "'' does not have the form FILE.py:FUNCTION"),
     Row("explain model.py:", 2, r"'model\.py:' is not FILE\.py:FUNCTION"),
-    Row("explain :double", 2, "':double' is not FILE.py:FUNCTION"),
+    Row("explain :double", 2, "':double' does not have the form FILE.py:FUNCTION"),
     Row("explain 'model.py:double(1)'", 2, r"'double\(1\)' is not the name of .* with --args"),
     Row("explain model.py:.double", 2, r"'\.double' is not the name of a function"),
     Row("explain 'model.py:<lambda>'", 2, "'<lambda>' is not the name of a function"),
@@ -238,7 +238,7 @@ LINES = [
     Row("explain FOLDER/model.py:double --args 'x=1, 2'", 2, "--args: positional argument follows"),
     Row("explain FOLDER/model.py:double --args 'x=1, x=2'", 2, "keyword argument repeated: x: x=1"),
     Row("explain FOLDER/model.py:double --args ','", 2, "--args: invalid syntax: ,$"),
-    Row("explain FOLDER/model.py:double --args '1)(2'", 2, "--args: not the arguments of one call"),
+    Row("explain FOLDER/model.py:double --args '1)(2'", 2, "--args: these are not the arguments"),
     Row("explain FOLDER/model.py:double --args '1) + (2'", 2, "not the arguments of one call: 1"),
     Row(
         "explain FOLDER/model.py:double --args y",
@@ -266,8 +266,8 @@ LINES = [
     Row("explain FOLDER/model.py:Timer.count --init 0", 2, "an instance: ZeroDivisionError: "),
     Row("explain FOLDER/model.py:Timer.count --init '['", 2, r"--init: .*\["),
     Row("explain FOLDER/model.py:Timer.count --init y", 2, "--init cannot be evaluated: NameError"),
-    Row("explain FOLDER/model.py:double --init 1", 2, "--init is for the method .* not for double"),
-    Row("explain FOLDER/model.py:counter.count --init 1", 2, "--init is for the method of a class"),
+    Row("explain FOLDER/model.py:double --init 1", 2, "--init is for a method .* not for double"),
+    Row("explain FOLDER/model.py:counter.count --init 1", 2, "--init is for a method of a class"),
     # exercises
     Row("exercises", 2, "the following arguments are required: COMMAND"),
     Row("exercises learn", 2, "invalid choice: 'learn'"),

@@ -146,7 +146,7 @@ REFUSED = {
         "data is {}, but it must be arrays with the same number of rows, at least 1.",
         "batches({}, batch_size)",
         'batches({"inputs": inputs, "targets": targets}, batch_size)',
-        "row i of all arrays is one example",
+        "row i of every array belongs to the same example",
     ),
     "empty arrays": (
         ({"x": np.zeros((0, 2), np.float32)}, 4),
@@ -155,7 +155,7 @@ REFUSED = {
         "at least 1.",
         "batches({'x': float32[0,2]}, batch_size)",
         'batches({"inputs": inputs, "targets": targets}, batch_size)',
-        "row i of all arrays is one example",
+        "row i of every array belongs to the same example",
     ),
     "arrays of different lengths": (
         ({"x": DATA["x"], "y": DATA["y"][:9]}, 4),
@@ -164,7 +164,7 @@ REFUSED = {
         "of rows, at least 1.",
         "batches({'x': float32[10,2], 'y': int32[9]}, batch_size)",
         'batches({"inputs": inputs, "targets": targets}, batch_size)',
-        "row i of all arrays is one example",
+        "row i of every array belongs to the same example",
     ),
     "an unknown rule": (
         (DATA, 4),
@@ -213,7 +213,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
         "scikit-learn is not installed.\n"
         "  wrong: python -m pip install haiku-state\n"
         '  right: python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"\n'
-        "  why:   the core of the package does without it\n"
+        "  why:   the core of the package works without it\n"
         "  more:  en/index.html"
     )
 

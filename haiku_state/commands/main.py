@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
 
     Args:
-      arguments: the words after ``haiku-state``; those of this process by default.
+      arguments: the words after ``haiku-state``; by default, the words of this process.
 
     Returns:
       0; 1 from ``doctor`` if something would fail, from the command ``explain`` if a function is

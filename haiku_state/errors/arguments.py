@@ -1,6 +1,6 @@
 """Rejected arguments: one function for each case, with the wrong line and the right line.
 
-Most are arguments; the folder of a checkpoint and a process that cannot start are here too, since
+Most are arguments; the folder of a checkpoint and a process that cannot start are here too, because
 the algorithms that reject them hold no texts.
 """
 
@@ -52,7 +52,7 @@ def warmup_length(value: int) -> ArgumentError:
         why = _("warmup_length is the number of calls before past values count")
         return _out_of_range("warmup_length", value, _("0 or more"), "0", why)
     why = _(
-        "zero_debias corrects for a start at zero, but a warm-up starts at the first values "
+        "zero_debias corrects for starting at zero, but a warm-up starts at the first values "
         "themselves"
     )
     fitting = f"{value}, zero_debias=False"
@@ -61,13 +61,19 @@ def warmup_length(value: int) -> ArgumentError:
 
 def eps(value: float) -> ArgumentError:
     """A negative number to add to a variance."""
-    why = _("the variance may be 0, and a negative sum of the variance and eps has no square root")
+    why = _(
+        "the variance may be 0, and if the sum of the variance and eps is negative, it has no "
+        "square root"
+    )
     return _out_of_range("eps", value, _("0 or more"), "1e-5", why)
 
 
 def flag(name: str, value: Any) -> ArgumentError:
-    """What is no bool in the place of one."""
-    why = _("Python treats anything as true or false: the string 'False' as true, None as false")
+    """A value that is not a bool where a bool is required."""
+    why = _(
+        "Python treats every value as true or false: the string 'False' counts as true, and None "
+        "as false"
+    )
     return _out_of_range(name, repr(value), _("a bool"), "True", why)
 
 
@@ -84,14 +90,14 @@ def _out_of_range(name: str, value: Any, expected: str, fitting: str, why: str) 
 
 
 def not_floating(argument: str, value: jax.Array) -> ArgumentError:
-    """An array of integers, whose mean would be none."""
+    """An array of integers, whose mean is usually not an integer."""
     return ArgumentError(
         argument=argument,
         value=describe(value),
         expected=_("an array of a floating dtype"),
         wrong=f"module({argument}, …)",
         right=f"module({argument}.astype(jnp.float32), …)",
-        why=_("a mean of integers is not an integer, so it would be rounded"),
+        why=_("the mean of integers is usually not an integer, so it would be rounded"),
         more="api/modules",
     )
 
@@ -105,7 +111,7 @@ def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
             expected=_("an array of rank 2 or more"),
             wrong="BatchNorm(…)(example, is_training)",
             right="BatchNorm(…)(jnp.stack(examples), is_training)",
-            why=_("the mean of one example is the example itself: the output would be 0"),
+            why=_("the mean of one example is the example itself, so the output would be 0"),
             more="api/modules",
         )
     return ArgumentError(
@@ -120,7 +126,7 @@ def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
 
 
 def ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentError:
-    """An argument that another one makes meaningless."""
+    """An argument that another argument makes meaningless."""
     at_call = argument in ("scale", "offset")
     call = "BatchNorm({}, …)(inputs, is_training, {}={})" if at_call else "BatchNorm({}, {}={}, …)"
     return ArgumentError(
@@ -159,7 +165,7 @@ def module(given: Any) -> ArgumentError:
 
 
 def uncalled(module: Any, takes_inputs: bool) -> UncalledModuleError:
-    """A module that a function has constructed and not called."""
+    """A module that a function has constructed but not called."""
     name, inputs = type(module).__name__, "inputs" if takes_inputs else ""
     head = f"pure_pair(lambda{' ' if inputs else ''}{inputs}: {name}(…)"
     return UncalledModuleError(module=name, wrong=f"{head})", right=f"{head}({inputs}))")
@@ -179,7 +185,7 @@ def made_in_loop(names: str) -> ArgumentError:
 
 
 def shape_advice(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, str]:
-    """What to write instead, where the shape of a leaf of the state has changed."""
+    """The line to write instead if the shape of a leaf of the state has changed."""
     kept = [length for length in before if length != 1]
     if len(after) < len(before) and kept == [length for length in after if length != 1]:
         return {}  # a reduction without keepdims
@@ -224,7 +230,7 @@ def functionalized_class(given: Any) -> ArgumentError:
 
 
 def no_method(cls: type, name: str, public: list[str]) -> ArgumentError:
-    """A name that is no method of a class, or that is taken."""
+    """A name that is not a method of a class, or that is already taken."""
     return ArgumentError(
         argument="methods",
         value=repr(name),
@@ -232,8 +238,8 @@ def no_method(cls: type, name: str, public: list[str]) -> ArgumentError:
         wrong=f"functionalize({cls.__name__}, {name!r})",
         right=f"functionalize({cls.__name__})",
         why=_(
-            "each name must name a public method or property and appear only once; `init` stands "
-            "for the constructor"
+            "each entry must be the name of a public method or property and appear only once; "
+            "`init` stands for the constructor"
         ),
         more="api/pure",
     )
@@ -258,7 +264,7 @@ def wrapped_method(cls: type, name: str, field: str, kind: type) -> ArgumentErro
 
 
 def large_number(value: int, path: str) -> ArgumentError:
-    """An integer that does not fit into JAX's."""
+    """An integer that does not fit into an integer of JAX."""
     range_of = np.iinfo(jnp.result_type(int))
     return ArgumentError(
         argument=path,
@@ -297,7 +303,7 @@ def kind_of_output(output: Any, method: str) -> AttributeKindError:
         kind=type(output).__name__,
         wrong="return self",
         right="return self.value",
-        why=_("a pure function returns values; the new state is returned beside them"),
+        why=_("a pure function returns values; the new state is returned along with them"),
     )
 
 
@@ -344,7 +350,7 @@ def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> Tra
         right=f"functionalize({cls.__name__}, static=({shown},))",
         why=_(
             "a number is state, so jit replaces it with a tracer that has no value; a size or a "
-            "flag must be static, and a number that methods change cannot be: choose with "
+            "flag must be static, but a number that methods change cannot be static: choose with "
             "jnp.where or jax.lax.cond instead"
         ),
         more="api/pure",
@@ -355,7 +361,7 @@ def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> Tra
 
 
 def random_key(rng: Any) -> ArgumentError:
-    """What is no single random key."""
+    """A value that is not a single random key."""
     return ArgumentError(
         argument="rng",
         value=describe(rng) if hasattr(rng, "dtype") else repr(rng),
@@ -368,7 +374,7 @@ def random_key(rng: Any) -> ArgumentError:
 
 
 def step_result(result: Any) -> ArgumentError:
-    """What an update step returns, if it is not a train state and metrics."""
+    """A result of an update step that is not a train state and metrics."""
     return ArgumentError(
         argument="update(train_state, batch)",
         value=describe_tree(result),
@@ -384,7 +390,7 @@ def step_result(result: Any) -> ArgumentError:
 
 
 def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
-    """An opt_state that is not that of the optimizer which gets it."""
+    """An opt_state that belongs to a different optimizer."""
     return ArgumentError(
         argument=path,
         value=_structure_of(optimizer_state),
@@ -419,11 +425,11 @@ def example_metrics(values: Any, rows: int) -> ArgumentError:
 
 
 def not_packed(train_state: Any) -> ArgumentError:
-    """A plain train state, where a runner packs it."""
+    """A plain train state, passed to a runner that packs it."""
     return ArgumentError(
         argument="train_state",
         value=type(train_state).__name__,
-        expected=_("what run.place returns"),
+        expected=_("the result of run.place"),
         wrong="run = jit_update(update, packed_bytes=4096); run(train_state, batch)",
         right="run = jit_update(update, packed_bytes=4096); run(run.place(train_state), batch)",
         why=_("between two calls this runner keeps the small leaves in one array"),
@@ -450,7 +456,7 @@ def device_number(argument: str, count: int, most: int, call: str) -> ArgumentEr
 
 
 def device_count(wanted: int, started: int, variable: str | None) -> DeviceCountError:
-    """More devices than there are: JAX has started, or a variable has chosen their number."""
+    """More devices than there are: JAX has started, or the environment sets their number."""
     if variable is None:
         return DeviceCountError(wanted=wanted, started=started)
     flag = "--xla_force_host_platform_device_count={}"
@@ -468,14 +474,14 @@ def device_count(wanted: int, started: int, variable: str | None) -> DeviceCount
 
 
 def devices(given: str) -> ArgumentError:
-    """A name in the place of the devices, which come first here."""
+    """A name in the place of the devices, which come before the name."""
     return ArgumentError(
         argument="devices",
         value=repr(given),
         expected=_("a list of devices"),
         wrong=f"pmap_update(update, {given!r})",
         right=f"pmap_update(update, axis_name={given!r})",
-        why=_("the devices come before the name of their axis, in all functions of this package"),
+        why=_("in all functions of this package, the devices come before the name of their axis"),
         more="api/update",
     )
 
@@ -486,13 +492,13 @@ def batches_axis(batch: Any) -> LeadingAxisError | None:
         {"batch": batch},
         {"batch": "run(train_state, next(stack_batches(batches, 8)))"},
         wrong="run(train_state, batch)",
-        why=_("entry i of the leading axis of all leaves is batch i"),
+        why=_("entry i along the leading axis of every leaf belongs to batch i"),
         more="update/many_steps",
     )
 
 
 def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
-    """A train state without members, or a batch that should have some; None if all have them.
+    """A train state without members, or a batch that should have members; None if both have them.
 
     Args:
       train_state: what has the members.
@@ -506,7 +512,7 @@ def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
             "batch": "batch = jax.tree.map(lambda *rows: jnp.stack(rows), *batches)",
         },
         wrong="vmap_update(update)(train_state, batch)",
-        why=_("entry i of the leading axis of all leaves is member i"),
+        why=_("entry i along the leading axis of every leaf belongs to member i"),
         more="update/many_steps",
     )
 
@@ -611,16 +617,16 @@ def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError
 
 
 def batch_data(data: Any) -> ArgumentError:
-    """Arrays without rows, or with different numbers of them."""
+    """Arrays without rows, or with different numbers of rows."""
     expected = _("arrays with the same number of rows, at least 1")
     fitting = '{"inputs": inputs, "targets": targets}'
-    why = _("row i of all arrays is one example")
+    why = _("row i of every array belongs to the same example")
     value = describe_tree(data)
     return _not_cut("data", value, expected, "batches({}, batch_size)", fitting, why)
 
 
 def remainder(given: Any) -> ArgumentError:
-    """What is none of the three ways to treat the last rows."""
+    """A value that is none of the three ways to treat the last rows."""
     why = _(
         "remainder says what to do with the last rows if batch_size does not divide the number of "
         "rows"
@@ -674,7 +680,7 @@ def _not_cut(
 
 
 def loss_scale(given: Any) -> ArgumentError:
-    """A loss scale that is not one of jmp."""
+    """A loss scale that does not come from jmp."""
     return ArgumentError(
         argument="loss_scale",
         value=repr(given),
@@ -705,7 +711,7 @@ def unscaled_gradients() -> LossScaleError:
 
 
 def inner_loss_scale() -> LossScaleError:
-    """An optimizer around that of :func:`.scale_loss`."""
+    """An optimizer around the optimizer of :func:`.scale_loss`."""
     return LossScaleError(
         problem=_("scale_loss is not the outermost optimizer"),
         wrong="make_scaled_update(loss_fn, optimizer)",
@@ -730,7 +736,7 @@ def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
 
 
 def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
-    """A number of microbatches, or a kind of statistics, that cannot be."""
+    """A number of microbatches or a kind of statistics that is not possible."""
     return ArgumentError(
         argument="statistics" if fits else "count",
         value=repr(statistics if fits else count),
@@ -738,7 +744,7 @@ def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
         wrong=f"accumulate(loss_fn, {count!r}, statistics={statistics!r})",
         right="accumulate(loss_fn, 4, statistics='once')",
         why=_(
-            "the batch is cut into `count` equal parts, and the running statistics count either "
+            "the batch is split into `count` equal parts, and the running statistics count either "
             "each part or the batch once"
         ),
         more="api/recipes",
@@ -831,7 +837,7 @@ def no_batches() -> ArgumentError:
 
 
 def unsavable_leaf(path: str, leaf: Any) -> ArgumentError:
-    """A leaf that would not come back as it is."""
+    """A leaf that could not be restored unchanged."""
     return ArgumentError(
         argument=path,
         value=describe(leaf),
@@ -857,7 +863,7 @@ def unsavable_array(path: str, names: Any, array: Any) -> ArgumentError:
 
 
 def not_params(path: str, leaf: Any, right: str) -> ArgumentError:
-    """What is not an array in the place of one."""
+    """A value that is not an array where an array is required."""
     return ArgumentError(
         argument=path,
         value=describe(leaf),
@@ -923,7 +929,7 @@ def checkpoint_url(directory: str, function: str) -> ArgumentError:
 
 
 def checkpoint_keep(keep: Any) -> ArgumentError:
-    """A number of checkpoints to keep that is no number."""
+    """A number of checkpoints to keep that is not a positive integer."""
     return ArgumentError(
         argument="keep",
         value=keep,
@@ -979,7 +985,7 @@ def checkpoint_failure(
 
 
 def checkpoints_locked(directory: Any) -> CheckpointDirectoryError:
-    """A folder where another run saves at this moment."""
+    """A folder in which another run is saving at this moment."""
     return CheckpointDirectoryError(
         directory=directory,
         reason=translated(_("another run is saving there")),
@@ -1008,7 +1014,9 @@ def checkpoint_format(
     directory: Any, step: int, found: Any, known: int
 ) -> CheckpointDirectoryError:
     """A checkpoint that a newer version of this package has written."""
-    reason = _("step {step} has format {found}, and this haiku_state knows formats up to {known}")
+    reason = _(
+        "step {step} has format {found}, but this haiku_state knows only formats up to {known}"
+    )
     return CheckpointDirectoryError(
         directory=directory,
         reason=translated(reason).format(step=step, found=found, known=known),
@@ -1022,7 +1030,7 @@ def checkpoint_format(
 
 
 def missing_file(path: str) -> str:
-    """Say why a checkpoint is damaged: a file is gone."""
+    """Say why a checkpoint is damaged: a file is missing."""
     return translated(_("{path} is missing")).format(path=path)
 
 
@@ -1035,7 +1043,7 @@ def changed_file(path: str) -> str:
 
 
 def traced_call(call: Any) -> ArgumentError:
-    """What is not the arguments of a call."""
+    """A value that is not a tuple with the arguments of a call."""
     shown = reprlib.repr(call)
     return ArgumentError(
         argument="a call",
@@ -1043,13 +1051,13 @@ def traced_call(call: Any) -> ArgumentError:
         expected=_("a tuple of arguments"),
         wrong=f"record_trace(function, {shown})",
         right=f"record_trace(function, ({shown},))",
-        why=_("each call is a tuple, or a function that makes a tuple from the last result"),
+        why=_("each call is a tuple, or a function that makes a tuple from the previous result"),
         more="api/explain",
     )
 
 
 def static_argument(name: str, value: Any) -> ArgumentError:
-    """A static argument that jit cannot look a program up by."""
+    """A static argument that cannot be hashed, so that jit cannot look up a program."""
     kinds: dict[type, str] = {list: "tuple", set: "frozenset", bytearray: "bytes"}
     kind = kinds.get(type(value))
     right = f"function({name}={kind}({name}))" if kind else "jax.jit(function)  # not static"
@@ -1081,7 +1089,7 @@ def timeout(given: Any, call: str) -> ArgumentError:
 
 
 def process_identity(name: str, expected: str, given: Mapping[str, Any]) -> ArgumentError:
-    """An address, a number of processes or an id that cannot be."""
+    """An address, a number of processes or an id that is not possible."""
     fitting = {"coordinator": "localhost:1234", "num_processes": 2, "process_id": 0}
     return ArgumentError(
         argument=name,
@@ -1098,7 +1106,7 @@ def process_identity(name: str, expected: str, given: Mapping[str, Any]) -> Argu
 
 
 def no_scheduler(missing: str) -> ProcessStartError:
-    """No arguments, and no scheduler that has set variables."""
+    """No arguments, although no scheduler has set the variables."""
     return ProcessStartError(
         what=_(
             "start_processes() was called without arguments, but the environment has no {missing}."
@@ -1143,14 +1151,14 @@ def unjoined(address: str, count: int, index: int) -> ProcessStartError:
         wrong=f"start_processes{address, count, index}",
         right=f"start_processes{address, count, 0}; …; start_processes{address, count, count - 1}",
         why=_(
-            "start each process once, with the same num_processes and a process_id of its own, "
-            "where it can reach that address"
+            "start each process once, on a machine that can reach that address, with the same "
+            "num_processes and a process_id of its own"
         ),
     )
 
 
 def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartError | None:
-    """Settings that are not the same in all processes, which have all told theirs."""
+    """Settings that are not the same in all processes."""
     differences = [
         f"{name}={first} (process_id=0), {name}={other.get(name)} (process_id={index})"
         for name, first in everywhere[0].items()
@@ -1172,7 +1180,7 @@ def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartErro
 
 
 def unconnectable_devices(here: int) -> ProcessStartError:
-    """CPU devices of one process, more than this JAX can connect with those of others."""
+    """More CPU devices in one process than this JAX can connect to other processes."""
     return ProcessStartError(
         what=_(
             "each process has {devices} CPU devices, but this JAX can connect only one of them."
@@ -1181,7 +1189,7 @@ def unconnectable_devices(here: int) -> ProcessStartError:
         wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={here}"',
         right='XLA_FLAGS="--xla_force_host_platform_device_count=1"',
         why=_(
-            "before JAX 0.4.33 the devices of a process connect one after the other, while "
-            "each waits for all of them: the first update would never end"
+            "before JAX 0.4.33, the devices of a process connected one after the other, while each "
+            "of them waited for all the others, so the first update would never end"
         ),
     )

@@ -108,7 +108,7 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
 def restored(
     kind: type[HaikuStateError], text: str, what: str, values: dict[str, Any]
 ) -> HaikuStateError:
-    """Make an error again of what ``pickle`` or another process has told."""
+    """Rebuild an error from what ``pickle`` or another process has stored."""
     error = kind.__new__(kind)
     error.args, error.what, error.values = (text,), what, values
     return error
@@ -118,7 +118,8 @@ def as_lines(items: Iterable[object]) -> str:
     """Put each item on a line of its own, below the sentence that announces them.
 
     Args:
-      items: what to list; of more than 21, the first and the last ten.
+      items: what to list; if there are more than 21 items, only the first and the last ten are
+        listed.
     """
     lines = [str(item) for item in items]
     if len(lines) > MOST_LINES:

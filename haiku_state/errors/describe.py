@@ -37,7 +37,7 @@ def leaves_by_path(**trees: Any) -> Leaves:
 
 
 def with_dicts(tree: Any) -> Any:
-    """Return a PyTree with a dict in the place of each other mapping.
+    """Return a PyTree in which all other mappings are replaced by dicts.
 
     JAX knows no names in an ``hk.data_structures.FlatMap``, such as old pickles hold. The leaves
     keep their order.
@@ -64,7 +64,7 @@ def describe(leaf: Any) -> str:
 
 
 def describe_tree(tree: Any) -> str:
-    """Write a PyTree with a description in the place of each leaf."""
+    """Write a PyTree with a description in place of each leaf."""
     # the descriptions stand for arrays, so they lose their quotes
     return re.sub(r"'(\w+(\[[\d,]*\])?)'(?!:)", r"\1", str(jax.tree.map(describe, tree)))
 
@@ -75,7 +75,7 @@ def is_weak(leaf: Any) -> bool:
 
 
 def is_key(value: Any) -> bool:
-    """Return whether a value is a random key, of the new style or the old."""
+    """Return whether a value is a random key, of the new or the old style."""
     dtype = getattr(value, "dtype", None)
     return dtype == np.uint32 or (dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key))
 
@@ -95,7 +95,8 @@ def stacked_error(
       expected: the shape of one replica.
       call: the wrong call. In the right one, its ``train_state``, ``params`` and ``state`` are
         unreplicated.
-      trees: those of the three that the caller has. One that has no device axis stays as it is.
+      trees: the trees among these three that the caller has. A tree without a device axis stays as
+        it is.
 
     Returns:
       The error, to be raised.
@@ -122,7 +123,7 @@ def shape_error(
       trees: as in :func:`stacked_error`.
 
     Returns:
-      The error, to be raised: that of :func:`stacked_error` if the first axis is one too many.
+      The error, to be raised: the error of :func:`stacked_error` if there is an extra first axis.
     """
     if shape[1:] == expected:
         return stacked_error(path, shape, expected, **trees)
@@ -211,7 +212,7 @@ def leading_axis_error(
     Args:
       trees: the PyTrees by name.
       advice: the name of each tree whose leaves have the axis, and the line that makes it.
-      length: the right length; by default the greatest, which the other leaves lack.
+      length: the right length; by default, the greatest length that any leaf has.
       texts: ``wrong``, the call that failed; ``why``, what the axis is for; and ``more``.
 
     Returns:
@@ -233,7 +234,7 @@ def division_error(batch: Any, parts: int, wrong: str, **texts: Any) -> BatchDiv
     Args:
       batch: a PyTree with leaves of shape (rows, …).
       parts: the number of devices, or of different parts.
-      wrong: the call that cuts the batch.
+      wrong: the call that splits the batch.
       texts: more values of the error.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Maps the errors of Haiku and JAX to named ones: the only place that knows their wording."""
+"""Maps the errors of Haiku and JAX to named errors: the only place that knows their wording."""
 
 import contextlib
 import re
@@ -35,13 +35,13 @@ _FLAGS = "is_training|training|train|test_local_stats"
 
 @contextlib.contextmanager
 def named_errors(**trees: Any) -> Iterator[None]:
-    """Raise the named error in place of the one that Haiku or JAX raises inside.
+    """Raise the named error in place of the error that Haiku or JAX raises inside.
 
     Args:
       trees: the arguments of the call by name, as in :func:`named_error`.
 
     Raises:
-      HaikuStateError: the named error, with the original one as its cause.
+      HaikuStateError: the named error, with the original error as its cause.
 
     Example:
       >>> from haiku_state.errors.diagnosis import named_errors
@@ -52,7 +52,7 @@ def named_errors(**trees: Any) -> Iterator[None]:
       haiku_state.errors.pairs.StatelessTransformError: the function was transformed with hk.transform, which has no place for state.
         wrong: hk.transform(f)
         right: pure_pair(f)
-        why:   the function keeps state, but the pair of hk.transform neither takes nor returns it
+        why:   the function keeps state, but the pair that hk.transform returns neither takes nor returns it
         more:  en/haiku/pure_pair.html
 
     References:
@@ -166,7 +166,7 @@ def _is_scalar(value: Any, kind: Any = np.number) -> bool:
 
 
 def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None:
-    """Find the named error for one that Haiku or JAX has raised.
+    """Find the named error for an error that Haiku or JAX has raised.
 
     Args:
       error: what a call has raised.
@@ -174,7 +174,7 @@ def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None
         ``init`` has neither ``params`` nor a ``train_state`` among them.
 
     Returns:
-      The named error; None for any other one.
+      The named error; None for any other error.
     """
     text = f"{type(error).__name__}: {error}"
     for pattern, name in _ROWS:
@@ -303,7 +303,7 @@ def _class_transformed(raised: _Raised) -> errors.HaikuStateError | None:
                 wrong=f"hk.transform_with_state({name})",
                 right=f"pure_pair({name})",
                 why=_(
-                    "hk.transform_with_state calls its argument with the inputs, and calling a "
+                    "hk.transform_with_state calls its argument with the inputs, but calling a "
                     "class only constructs a module, with the inputs as its arguments"
                 ),
             )

@@ -12,8 +12,8 @@ class AttributeKindError(HaikuStateError, TypeError):
     TEXT_RIGHT = "{path} = jnp.asarray(…)"
     TEXT_WHY = _(
         "such a value may change unnoticed or refer back to the instance; in attributes, keep "
-        "arrays, numbers, lists, tuples, dicts and objects of your own classes, and pass the rest "
-        "to the method"
+        "arrays, numbers, lists, tuples, dicts and objects of your own classes, and pass "
+        "everything else to the method"
     )
     MORE = "api/pure"
 

@@ -1,4 +1,4 @@
-"""The languages of the package and of its site, and the one that the package prints."""
+"""The languages of the package and of its site, and the language in which the package prints."""
 
 import contextlib
 import contextvars
@@ -78,8 +78,9 @@ def translated(text: str, language: str | None = None) -> str:
       language: its code; None leaves the choice to the environment.
 
     Returns:
-      The translation into a language that is asked for and known, or else the English. The
-      environment asks for the language with which ``HAIKU_STATE_LANG`` begins, or else the locale.
+      The translation into the requested language, or the English if that language is not known. The
+      environment requests the language with which ``HAIKU_STATE_LANG`` begins, or the language of
+      the locale.
 
     Example:
       >>> import os
@@ -116,7 +117,7 @@ def reader_language() -> str:
 
 
 def code_of(wanted: str) -> str:
-    """Return the code of the language that a tag or the name of a locale asks for, or ``"en"``."""
+    """Return the code of the language that a tag or the name of a locale requests, or ``"en"``."""
     wanted = wanted.replace("-", "_").lower()
     known = languages().values()
     same = [each.code for each in known if wanted.startswith(each.code.lower())]
@@ -124,7 +125,7 @@ def code_of(wanted: str) -> str:
 
 
 def wrapped(text: str, width: int, indent: str = "") -> str:
-    """Break a text into lines of so many columns: between words, or anywhere in Chinese."""
+    """Break a text into lines of the given width: between words, or anywhere in Chinese."""
     # punctuation stays with what comes before it, so that it does not begin a line
     script = "".join(each.script for each in languages().values())
     pieces = re.findall(rf"[{script}][^\w\s`]*|\s+|[^\s{script}]+", text)

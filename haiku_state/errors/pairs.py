@@ -21,7 +21,8 @@ class StatelessTransformError(HaikuStateError, ValueError):
     TEXT_WRONG = "hk.transform(f)"
     TEXT_RIGHT = "pure_pair(f)"
     TEXT_WHY = _(
-        "the function keeps state, but the pair of hk.transform neither takes nor returns it"
+        "the function keeps state, but the pair that hk.transform returns neither takes nor "
+        "returns it"
     )
     MORE = "haiku/pure_pair"
 

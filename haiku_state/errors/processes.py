@@ -21,7 +21,7 @@ class LateStartError(HaikuStateError, RuntimeError):
 
 
 class ProcessStartError(HaikuStateError, RuntimeError):
-    """A process cannot be connected with the others.
+    """A process cannot be connected to the other processes.
 
     Args:
       values: ``what``, ``wrong``, ``right``, ``why``, and the values that ``what`` mentions.

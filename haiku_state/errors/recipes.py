@@ -12,7 +12,7 @@ class MissingAverageError(HaikuStateError, ValueError):
     TEXT_RIGHT = "optimizer = average_params(optimizer, 0.99); averaged_params(train_state)"
     TEXT_WHY = _(
         "the average is kept by `average_params` in the opt_state; params that `freeze_params` "
-        "freezes outside of it have no average, and only the whole train state has their values"
+        "freezes outside of it have no average, and only the whole train state holds their values"
     )
     MORE = "api/recipes"
 

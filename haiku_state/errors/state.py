@@ -1,4 +1,4 @@
-"""Errors about a returned state that cannot take the place of the one that was passed in."""
+"""Errors about a returned state that cannot replace the state that was passed in."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from haiku_state.errors.language import deferred as _
 
 
 class StateStructureError(HaikuStateError, ValueError):
-    """The returned state has different names from the one that was passed in."""
+    """The returned state has different names than the state that was passed in."""
 
     TEXT_WHAT = _("the returned state has different names (- removed, + added):{changes}")
     TEXT_WRONG = "apply(params, state, rng, inputs)"
@@ -49,7 +49,7 @@ class StateDtypeError(HaikuStateError, TypeError):
 
 
 class WeakTypeError(HaikuStateError, TypeError):
-    """A leaf of the returned state is weakly typed, or no longer is."""
+    """A leaf of the returned state has become weakly typed, or is no longer weakly typed."""
 
     TEXT_WHAT = _("the returned state has different weak types:{changes}")
     TEXT_WRONG = "{name} = 0"
@@ -95,9 +95,9 @@ class DeviceStackedError(HaikuStateError, ValueError):
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
-        "these arrays are stacked, either the copies of all devices, made by `replicate`, or the "
-        "members of an ensemble, made by `jax.vmap`, and they would silently broadcast; members "
-        "belong in `jax.vmap(apply)` or `vmap_update`"
+        "these arrays are stacked: they are either the copies of all devices, made by `replicate`, "
+        "or the members of an ensemble, made by `jax.vmap`, and they would silently broadcast; "
+        "members belong in `jax.vmap(apply)` or `vmap_update`"
     )
     MORE = "update/pmapped_update"
 

@@ -8,7 +8,7 @@ from haiku_state.errors.language import translated
 
 
 class CheckpointDirectoryError(HaikuStateError, OSError):
-    """A directory of checkpoints cannot be used: it belongs to a different run, or is inaccessible.
+    """A directory of checkpoints cannot be used: it belongs to a different run or is inaccessible.
 
     Args:
       values: ``directory``, ``reason``, ``wrong``, ``right`` and ``why``.
@@ -42,7 +42,7 @@ class DamagedFileError(HaikuStateError, ValueError):
 
 
 class SavedMismatchError(HaikuStateError, ValueError):
-    """What was saved belongs to a different model, optimizer or run.
+    """The saved data belongs to a different model, optimizer or run.
 
     Args:
       values: ``saved``, ``wanted``, ``differences``, ``wrong`` and ``right``.

@@ -14,7 +14,7 @@ class LossFunctionError(HaikuStateError, TypeError):
     TEXT_RIGHT = 'return loss, (state, {{"accuracy": accuracy}})'
     TEXT_WHY = _(
         "the gradient needs one scalar loss of a floating dtype; the new state and the metrics "
-        "are returned with it. A metric is one number, since it is averaged over devices and "
+        "are returned with it. A metric is one number, because it is averaged over devices and "
         'microbatches; the update itself adds the metric "loss"'
     )
     MORE = "update/jitted_update"
@@ -27,7 +27,7 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
     TEXT_WRONG = "new, metrics = update(train_state, batch); update(train_state, batch)"
     TEXT_RIGHT = "train_state, metrics = update(train_state, batch)"
     TEXT_WHY = _(
-        "the update reuses the memory of the old train state for the new one; keep a copy "
+        "the update reuses the memory of the old train state for the new train state; keep a copy "
         "with jax.tree.map(jnp.copy, train_state)"
     )
     MORE = "update/jitted_update"
@@ -52,7 +52,9 @@ class BatchDivisionError(HaikuStateError, ValueError):
     TEXT_WHAT = _("a batch of {rows} rows does not divide among {parts} {kind}.")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "batches(data, batch_size={fitting})"
-    TEXT_WHY = _("every device must get the same number of rows: they run one program")
+    TEXT_WHY = _(
+        "every device must get the same number of rows, because all devices run the same program"
+    )
     MORE = "update/pmapped_update"
 
     def __init__(self, kind: str = _("devices"), **values: Any) -> None:
@@ -62,7 +64,7 @@ class BatchDivisionError(HaikuStateError, ValueError):
 
 
 class DeviceCountError(HaikuStateError, ValueError):
-    """More devices were asked for than there are."""
+    """More devices were requested than there are."""
 
     TEXT_WHAT = _("{wanted} devices were requested, but JAX has started with {started}.")
     TEXT_WRONG = "jax.devices(); use_devices({wanted})"
@@ -75,12 +77,15 @@ class DeviceCountError(HaikuStateError, ValueError):
 
 
 class ReplicaMismatchError(HaikuStateError, ValueError):
-    """Replicas that should be equal are not."""
+    """Replicas that should be equal differ."""
 
     TEXT_WHAT = _("the replicas differ:{paths}")
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
-    TEXT_WHY = _("each device saw different rows, and nothing averaged what it computed from them")
+    TEXT_WHY = _(
+        "each device saw different rows, but the results that it computed from them were not "
+        "averaged"
+    )
     MORE = "update/pmapped_update"
 
 

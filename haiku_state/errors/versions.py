@@ -1,4 +1,4 @@
-"""The error of versions that do not go together."""
+"""The error for versions that do not work together."""
 
 import contextlib
 import gc
@@ -19,13 +19,13 @@ class MissingExtraError(HaikuStateError, ImportError):
     Args:
       library: the library that is not installed.
       extra: the extra of this package that requires it. The right line installs what is missing
-        of that extra, wherever this package came from.
+        from that extra, wherever this package came from.
     """
 
     TEXT_WHAT = _("{library} is not installed.")
     TEXT_WRONG = "python -m pip install haiku-state"
     TEXT_RIGHT = "python -m pip install {requirements}"
-    TEXT_WHY = _("the core of the package does without it")
+    TEXT_WHY = _("the core of the package works without it")
     MORE = "index"
 
     def __init__(self, library: str, extra: str) -> None:
@@ -61,13 +61,14 @@ def _required(extra: str) -> Iterator[tuple[str, bool]]:
 
 
 class UnmatchedVersionsError(HaikuStateError, ImportError):
-    """JAX, Haiku or Optax cannot be imported, mostly because their versions do not match."""
+    """JAX, Haiku or Optax cannot be imported, usually because their versions do not match."""
 
     TEXT_WHAT = _("JAX, Haiku or Optax cannot be imported: {said}")
     TEXT_WRONG = "import haiku"
     TEXT_RIGHT = "python -m haiku_state doctor"
     TEXT_WHY = _(
-        "dm-haiku does not say which JAX it needs; the doctor shows what fails and what to install"
+        "dm-haiku does not say which version of JAX it needs; the doctor shows what fails and what "
+        "to install"
     )
     MORE = "reference/compatibility"
 

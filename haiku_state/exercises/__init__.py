@@ -23,7 +23,7 @@ def names() -> tuple[str, ...]:
 
 
 def stub(name: str) -> str:
-    """Return what a learner starts with, with its comments in the reader's language.
+    """Return the starter code of an exercise, with its comments in the reader's language.
 
     Args:
       name: which exercise.
@@ -90,7 +90,7 @@ def check(name: str, source: str, file: str = "") -> "Result":
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let cells be checked: run ``%load_ext haiku_state.exercises``, then ``%%exercise NAME``.
+    """Make cells checkable: run ``%load_ext haiku_state.exercises``, then ``%%exercise NAME``.
 
     Args:
       shell: the shell of IPython.

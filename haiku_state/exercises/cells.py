@@ -45,15 +45,18 @@ WRONG_CELL = _("{file}, line {line}: {problem}")
 WHY_FORMAT = _("the command `exercises new` writes a file to begin with")
 NO_PYTHON = _("Python cannot read the file: {error}")
 NO_DOCSTRING = _("the file does not begin with a docstring")
-NO_ABOUT = _("the line below the title is not kind, minutes and lesson; kinds are {kinds}")
+NO_ABOUT = _(
+    "the line below the title must give the kind, the minutes and the lesson, separated by commas; "
+    "the kinds are {kinds}"
+)
 NOT_CLOSED = _("`# <solution>` and `# </solution>` do not come in pairs")
 NO_HINTS = _("the docstring does not end with a list of three hints")
 NO_FUNCTION = _("the cell defines no function `{name}`")
-UNKNOWN_CELL = _("`{word}` is no kind of cell")
+UNKNOWN_CELL = _("`{word}` is not a kind of cell")
 NO_CHECK = _("there is no check")
-UNKNOWN_PROPERTY = _("`{word}` is no property of a check; properties are {known}")
-UNKNOWN_IDEA = _("no cell has the idea `{name}`, and the course has none of that name")
-NO_TEXT = _("the idea `{name}` has no text: a comment below the line")
+UNKNOWN_PROPERTY = _("`{word}` is not a property of a check; the properties are {known}")
+UNKNOWN_IDEA = _("no cell defines the idea `{name}`, and the course has no idea with that name")
+NO_TEXT = _("the idea `{name}` has no text; write it as a comment below the line")
 
 
 SHARED = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}

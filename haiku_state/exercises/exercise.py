@@ -45,8 +45,8 @@ class Program:
     Args:
       code: the functions, with as many empty lines above them as in the file.
       line: where they begin in the file.
-      idea: what a learner who writes this has not understood; None for a right answer.
-      title: what is different in a right answer.
+      idea: what a learner who writes this has not understood; None for a correct answer.
+      title: what is different in a correct answer.
     """
 
     code: str
@@ -57,14 +57,13 @@ class Program:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a right answer does; its code is in the file of the exercise.
+    """One thing that a correct answer does; the code of the check is in the file of the exercise.
 
     Args:
       title: what it is, in one line, in English.
       idea: the idea that a wrong result lacks, unless the result matches a wrong program.
       properties: what else must hold, of the values of `PROPERTIES`.
-      tolerance: the relative and absolute difference that is allowed between floating-point
-        numbers.
+      tolerance: the relative and absolute tolerance for floating-point numbers.
       draws: how many times the inputs are drawn.
       is_killed: whether something runs before, in another process that must kill itself.
       line: where it begins in the file.
@@ -106,13 +105,13 @@ class Heading:
 
 @dataclass(frozen=True)
 class Exercise(Heading):
-    """One exercise, as its file describes it.
+    """One exercise, as described by its file.
 
     Args:
       name: the name of its file.
       text: the file itself.
-      program: the code that the learner gets and a right answer, in one text.
-      checks: the checks of what a right answer does, in the order in which they are shown.
+      program: the starter code and a correct answer, in one text.
+      checks: the checks of what a correct answer does, in the order in which they are shown.
       programs: the wrong programs and the other right programs.
     """
 

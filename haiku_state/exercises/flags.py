@@ -1,4 +1,4 @@
-"""What in an answer a teacher may want to look at: it passes or not, whatever is found here."""
+"""What a teacher may want to look at in an answer; nothing here decides whether it passes."""
 
 import ast
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from haiku_state.errors.language import translated
 
 IMPORTS = _("imports `{name}` (line {line})")
 READS = _("names the files of the exercises (line {line})")
-LOOKS = _("looks at other frames or objects, by `{name}` (line {line})")
-ASKS = _("asks whether it is traced, by `{name}` (line {line})")
-RUNS = _("runs text as code, by `{name}` (line {line})")
+LOOKS = _("looks at other frames or objects, with `{name}` (line {line})")
+ASKS = _("asks whether it is traced, with `{name}` (line {line})")
+RUNS = _("runs text as code, with `{name}` (line {line})")
 CHANGES = _("changes `{name}` when it is called but not when it is traced")
 
 CHECKER = "haiku_state.exercises"

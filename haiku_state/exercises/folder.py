@@ -17,7 +17,7 @@ PROGRESS = "progress.json"
 DEFAULT = "haiku_exercises"
 
 NONE_STARTED = _("no exercise was started in {path}")
-DAMAGED = _("{path} is not what this command has written")
+DAMAGED = _("the content of {path} was not written by this command")
 WHY_PROGRESS = _(
     "it records which exercises you have passed; move it elsewhere, and the next checks will "
     "record them again"
@@ -28,7 +28,7 @@ WHY_NOT_FOUND = _(
     "the command start creates the file, which is checked in the folder where it was created"
 )
 NOT_A_FILE = _("{path} is not a file")
-WHY_NOT_A_FILE = _("an answer is a single file; move whatever else has its name elsewhere")
+WHY_NOT_A_FILE = _("an answer is a single file; if something else has its name, move it elsewhere")
 NOT_TEXT = _("{path} is not text in UTF-8")
 WHY_NOT_TEXT = _("Python reads a file as UTF-8, unless its first line names another encoding")
 
@@ -67,7 +67,7 @@ class Folder:
 
     @classmethod
     def find(cls, given: Path | None = None) -> "Folder":
-        """Return the folder that was given; else this one, if it has a record, or the usual one."""
+        """Return the given folder, the current folder if it has a record, or the usual folder."""
         here = Path() if Path(PROGRESS).exists() else Path(DEFAULT)
         return cls(given or here)
 
@@ -109,7 +109,7 @@ class Folder:
         return int(self._entry(name).get("hints", 0))
 
     def next(self) -> str | None:
-        """Return the first exercise that has not passed; None if all have."""
+        """Return the first exercise that has not passed; None if all have passed."""
         return next((name for name in course.ORDER if not self.passed(name)), None)
 
     def start(self, name: str, language: str | None = None) -> bool:
@@ -119,7 +119,7 @@ class Folder:
           Whether the file is new.
 
         Raises:
-          ExerciseError: if something else than a file bears its name.
+          ExerciseError: if something other than a file has its name.
         """
         text = stub(name)
         self.path.mkdir(parents=True, exist_ok=True)

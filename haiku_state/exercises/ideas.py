@@ -58,8 +58,8 @@ NOT_REPEATABLE = Idea(
 JIT_DIFFERS = Idea(
     "jit differs",
     _(
-        "When compiled, the function does something else: jit records the operations on arrays "
-        "and nothing else that Python does."
+        "When compiled, the function behaves differently: jit records the operations on arrays and "
+        "nothing else that Python does."
     ),
     "pure/thinking_in_jax#what-jit-sees",
 )
@@ -83,7 +83,7 @@ NOT_TRACEABLE = Idea(
 VMAP_DIFFERS = Idea(
     "vmap differs",
     _(
-        "When vectorized, the function does something else: each row must depend only on its own "
+        "When vectorized, the function behaves differently: each row must depend only on its own "
         "inputs."
     ),
     "pure/transformations#vmap-many-at-once",
@@ -104,8 +104,8 @@ STRUCTURE = Idea(
 DTYPE = Idea(
     "dtype",
     _(
-        "The numbers are right, but their types are different: a state whose dtype or weak type "
-        "changes is traced again and does not fit into a scan."
+        "The numbers are right, but their types are different: if the dtype or weak type of a "
+        "state changes, the function is traced again and does not fit into a scan."
     ),
     "update/jitted_update#python-numbers-and-weak-types",
 )
@@ -154,7 +154,7 @@ NAME = Idea(
 )
 WEIGHTS = Idea(
     "decay rate",
-    _("The decay rate is the weight of the past, and the new value has the rest of the weight."),
+    _("The decay rate is the weight of the past, and the new value gets the remaining weight."),
     "haiku/batch_norm#an-average-that-starts-right",
 )
 TRAINING = Idea(

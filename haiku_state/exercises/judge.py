@@ -42,10 +42,10 @@ ENDED = {
 MEMORY = _("It needed more than {size} GiB of memory.")
 EXITS = _("It ended the program itself ({kind}).")
 MISSING = _("It defines no `{name}`.")
-ASKS = _("It asks for input, and nobody is there to answer.")
+ASKS = _("It asks for input, but nobody is there to answer.")
 REFUSED = _("It {what}, which is not allowed while it is checked.")
 REPLACED = _("It {what}. The checks use the libraries as they are.")
-WRONG = _("The result is not the expected one.")
+WRONG = _("The result is not as expected.")
 PROBLEMS = {
     "again": _("Called twice with the same arguments, it gives two different results."),
     "arguments": _("The call has changed its arguments."),
@@ -61,13 +61,13 @@ RAISES = {
 }
 FOUND = _("`explain` finds: {kind} of `{name}`.")
 NOT_KILLED = _("It caught the end of its process.")
-TYPES = _("The numbers are right, and their types are not.")
+TYPES = _("The numbers are right, but their types are not.")
 
 NEEDS = _("It needs JAX {version} or newer; {installed} is installed.")
 SOLUTION_FAILS = _("{file}, line {line}: the solution or its checks fail: {error}")
 SOLUTION_ENDS = _("its process has ended")
 WHY_SOLUTION = _(
-    "inputs and checks see what the cell `setup` imports, and not what the program does"
+    "inputs and checks see what the cell `setup` imports, not what the program imports"
 )
 
 PROGRAM = "<program>"
@@ -186,7 +186,7 @@ def _question(seed: int, checks: list[int], is_killed: bool = False) -> dict[str
 
 
 def missing_for(exercise: Exercise) -> str:
-    """Return what the installed JAX lacks for an exercise, in the reader's language; else ""."""
+    """Return what the installed JAX lacks for an exercise, in the reader's language, or ""."""
     installed = metadata.version("jax")
     if not exercise.jax or _numbers(installed) >= _numbers(exercise.jax):
         return ""

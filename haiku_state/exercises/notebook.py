@@ -20,7 +20,7 @@ INTRODUCTION = _(
 )
 FOLDER_INTRODUCTION = _(
     "Each exercise is a file in this folder. In a terminal in this folder, `{start}` begins with "
-    "the first one, and `{check}` checks what you have written."
+    "the first exercise, and `{check}` checks what you have written."
 )
 HINT = _("Hint {number}")
 SOLUTION = _("A solution")
@@ -169,7 +169,7 @@ def answers_in(notebook: Path) -> dict[str, str]:
     """Return the answers that a notebook holds, by the names of their exercises.
 
     Raises:
-      ValueError: if it is no notebook.
+      ValueError: if it is not a notebook.
     """
     cells = _nbformat().read(notebook, as_version=4).cells
     answers = {}

@@ -1,4 +1,4 @@
-"""What came out of checking an answer, and how it is told."""
+"""The result of checking an answer, and how it is shown."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -32,13 +32,13 @@ class Failure:
 
     Args:
       problem: what is wrong, in one sentence, in the reader's language.
-      idea: the idea that the answer lacks; None if the failure has to do with no idea of the
-        course.
-      recognized: whether the answer was seen to lack the idea; otherwise it is what most answers
-        that fail in this way lack.
+      idea: the idea that the answer lacks; None if the failure has nothing to do with an idea of
+        the course.
+      recognized: whether the answer was seen to lack the idea; otherwise it is the idea that most
+        answers that fail in this way lack.
       inputs: the hidden inputs of that call.
-      expected: what should have come out.
-      got: what came out.
+      expected: the expected result.
+      got: the actual result.
       line: the line of the answer where the problem is; None if it is not known.
       code: that line itself.
     """
@@ -80,7 +80,7 @@ class Result:
 
     @property
     def passed(self) -> bool:
-        """Whether the answer is right."""
+        """Whether the answer is correct."""
         return self.failure is None
 
     def __str__(self) -> str:
@@ -89,7 +89,7 @@ class Result:
     __repr__ = __str__
 
     def text(self) -> str:
-        """Return it as text for a terminal, in lines of 80 columns except for code and values."""
+        """Return the text for a terminal, in lines of 80 columns except for code and values."""
         lines = [
             _line(PASSED if self.passed else FAILED, title=translated(self.exercise.title)),
             "",

@@ -18,8 +18,8 @@ WRONG, RIGHT = _("wrong program, {idea}"), _("right program, {title}")
 
 FAILS = _("it does not pass")
 PASSES = _("it passes")
-OTHER_IDEA = _("it is told the idea `{idea}`")
-NO_IDEA = _("it is told no idea")
+OTHER_IDEA = _("it is shown the idea `{idea}`")
+NO_IDEA = _("it is shown no idea")
 DIFFERS = _("the solution gives a different result: {expected}, not {got}")
 
 

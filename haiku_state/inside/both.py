@@ -1,4 +1,4 @@
-"""HTML in every language: a page that is executed once shows the one that it is written in."""
+"""HTML in every language: a page that is executed once shows the language that it is written in."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def of_the_page(container: str, shown: str, page: str = "html") -> str:
 
 
 def as_script(data: Any) -> str:
-    """Return data as JSON that nothing in it can end, to be put into a ``<script>``."""
+    """Return data as JSON that can be put into a ``<script>`` without ending it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":  # which could end it, or open a comment
         text = text.replace(character, f"\\u{ord(character):04x}")

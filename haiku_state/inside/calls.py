@@ -210,7 +210,7 @@ def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
 
 
 def is_equal(one: Any, other: Any) -> bool:
-    """Return whether two constants of programs hold the same numbers, or the same random keys."""
+    """Return whether two constants of programs hold the same numbers or the same random keys."""
     if jnp.issubdtype(getattr(one, "dtype", np.float32), jax.dtypes.prng_key):
         one, other = jax.random.key_data(one), jax.random.key_data(other)
     return bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))

@@ -27,15 +27,15 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
     The function is traced but not executed, so arrays stand only for their shapes and dtypes.
 
     Args:
-      function: a function that uses modules, as ``hk.transform_with_state`` takes it; a module
-        class that is constructed without arguments; what ``hk.transform``,
-        ``hk.transform_with_state`` or :func:`.pure_pair` returned; or a function that calls
-        ``apply`` of one of these, such as an update step.
+      function: a function that uses modules, of the kind that ``hk.transform_with_state`` accepts;
+        a module class that is constructed without arguments; the result of ``hk.transform``,
+        ``hk.transform_with_state`` or :func:`.pure_pair`; or a function that calls the ``apply`` of
+        such a result, such as an update step.
       args: its inputs; for a function that calls ``apply``, all its arguments. Arrays and numbers
-        are traced, and ``jax.ShapeDtypeStruct`` will do for an array. Everything else, such as a
-        Python bool, is passed on.
-      rng: the random key for ``init`` and ``apply``; if None, a key is passed all the same. A
-        function that calls ``apply`` takes its key among ``args``.
+        are traced, and ``jax.ShapeDtypeStruct`` can take the place of an array. Everything else,
+        such as a Python bool, is passed on.
+      rng: the random key for ``init`` and ``apply``; if None, a key is passed anyway. A function
+        that calls ``apply`` takes its key among ``args``.
       kwargs: further inputs, by name.
 
     Returns:

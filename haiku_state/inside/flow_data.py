@@ -1,4 +1,4 @@
-"""The way of each leaf of params and state, as data, as text and as a picture."""
+"""Where each leaf of params and state goes, as data, as text and as a picture."""
 
 import dataclasses
 import math
@@ -63,7 +63,7 @@ class FlowLeaf:
     shape: tuple[int, ...]
     dtype: str
     made: str = ""
-    """``"apply"`` if ``apply`` makes it, which then returns more state than it received."""
+    """``"apply"`` if ``apply`` makes it, so that it returns more state than it received."""
     read: bool = False
     """Whether ``apply`` reads it."""
     written: bool = False
@@ -78,7 +78,7 @@ class FlowLeaf:
 
     @property
     def type(self) -> str:
-        """The dtype and the shape, as ``float32[8,3]``."""
+        """The dtype and the shape, such as ``float32[8,3]``."""
         return _type(self.dtype, self.shape)
 
     @property
@@ -122,7 +122,7 @@ class FlowModule:
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Flow:
-    """The result of :func:`.record_flow`: the way of each leaf, as data, as text and as a picture.
+    """The result of :func:`.record_flow`: where each leaf goes, as data, as text and as a picture.
 
     ``str(flow)`` is a text for the terminal, and a notebook shows the picture.
     """

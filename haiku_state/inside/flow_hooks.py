@@ -234,7 +234,7 @@ def trace(function: Callable[[dict[str, Any]], Any], named: dict[str, Any], phas
 
 
 def is_traced(leaf: Any) -> bool:
-    """Return whether a leaf of an argument is an array or a number, and no flag."""
+    """Return whether a leaf of an argument is an array or a number, but not a flag."""
     is_number = isinstance(leaf, int | float | complex) and not isinstance(leaf, bool)
     return is_number or (hasattr(leaf, "dtype") and hasattr(leaf, "shape"))
 

@@ -1,4 +1,4 @@
-"""How a train state changes over the steps of a training, leaf by leaf."""
+"""How a train state changes over the steps of a training run, leaf by leaf."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -72,7 +72,7 @@ class History:
     """Record a train state after each step and show how every leaf changes.
 
     A notebook shows a history as a table of leaves: the last value, the last change, and a curve
-    over all records. :meth:`save` writes the same table into a file that needs no network and no
+    over all records. :meth:`save` writes the same table to a file that needs no network and no
     scripts.
 
     Each record keeps only small summaries, and a copy of the last train state is kept in the host's
@@ -161,7 +161,7 @@ class History:
         self._keys |= keys
 
     def save(self, path: "str | Path") -> None:
-        """Write the table into one HTML file, which a browser can open without a network.
+        """Write the table to a single HTML file, which a browser can open offline.
 
         Args:
           path: the file to write; an existing file is replaced.

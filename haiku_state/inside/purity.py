@@ -151,7 +151,7 @@ def explain_retrace(
     """Report why a jitted function is traced, and so compiled, again for a second call.
 
     Args:
-      function: a jitted function, or one to jit.
+      function: a jitted function, or a function to be jitted.
       first: the arguments of one call.
       second: the arguments of a later call.
 

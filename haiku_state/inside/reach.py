@@ -67,7 +67,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 
 
 class Change(NamedTuple):
-    """A value that is not what it was."""
+    """A value that has changed."""
 
     key: Any
     """The attribute, the variable or the key of a dict; None for the container as a whole."""

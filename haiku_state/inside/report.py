@@ -47,11 +47,11 @@ EFFECTS = {
     ),
     "hidden input": _(
         "The value that is read during tracing becomes a constant of the compiled program: all "
-        "later calls use the same one."
+        "later calls use the same value."
     ),
     "hidden input/random": _(
         "The number is drawn during tracing and becomes a constant of the compiled program: all "
-        "later calls use the same one."
+        "later calls use the same number."
     ),
     "hidden input/clock": _(
         "The clock is read during tracing, and that time becomes a constant of the compiled "
@@ -62,7 +62,7 @@ EFFECTS = {
         "program: changing it later has no effect."
     ),
     "hidden input/file": _(
-        "The file is read during tracing, and what it held becomes a constant of the compiled "
+        "The file is read during tracing, and its contents become a constant of the compiled "
         "program: changing the file later has no effect."
     ),
     "hidden input/iterator": _(
@@ -104,7 +104,7 @@ EFFECTS = {
         "The two calls differ in the dtype of `{name}`: each new dtype is traced and compiled."
     ),
     "retrace/weak type": _(
-        "A Python number has a weak type, and an array does not: the two calls differ in `{name}`, "
+        "A Python number has a weak type, but an array does not: the two calls differ in `{name}`, "
         "and each is traced and compiled."
     ),
     "retrace/static value": _(

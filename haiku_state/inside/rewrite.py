@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 ADVICE = {
     "thread": _(
         "Take `{new}` as an argument, use it wherever `{name}` was used, and return its new value "
-        "beside the output."
+        "along with the output."
     ),
     "thread name": _(
         "Take `{new}` as an argument, delete the line that declares `{name}` as {form}, and return "
-        "the new value beside the output."
+        "the new value along with the output."
     ),
-    "return": _("Return `{new}` beside the output instead of storing it in `{name}`."),
-    "item": _("Return `{new}` beside the output; the caller stores it after the call."),
+    "return": _("Return `{new}` along with the output instead of storing it in `{name}`."),
+    "item": _("Return `{new}` along with the output; the caller stores it after the call."),
     "copy": _("Take `{new}` as an argument, change a copy of it, and return the copy."),
     "default": _(
         "Change a copy: the default stays as it is, and each call starts from the same default. "
         "Return what the next call needs and pass it to that call."
     ),
     "array": _(
-        "Take `{new}` as an argument and return the updated array beside the output: a JAX array "
-        "cannot be changed in place."
+        "Take `{new}` as an argument and return the updated array along with the output: a JAX "
+        "array cannot be changed in place."
     ),
     "outside": _("Do this outside the function."),
     "key": _(
@@ -61,8 +61,8 @@ ADVICE = {
         "the numbers made from it, or make it a static argument."
     ),
     "pass time": _(
-        "Read the clock before the call and pass the argument `{new}`. Seconds since 1970 are too "
-        "large for float32: pass the seconds since the program started."
+        "Read the clock before the call and pass the time as the argument `{new}`. Seconds since "
+        "1970 are too large for float32: pass the seconds since the program started."
     ),
     "pass drawn": _(
         "Draw it before the call and pass it as the argument `{new}`, or draw it with "
@@ -70,7 +70,7 @@ ADVICE = {
     ),
     "print": _("`jax.debug.print` prints in every call and shows values instead of tracers."),
     "log": _("`jax.debug.callback` calls the function in every call, with values."),
-    "write": _("Return what is to be written beside the output and write it after the call."),
+    "write": _("Return what is to be written along with the output, and write it after the call."),
     "frozen": _("Take `{new}` as an argument: each call then uses the value that it is given."),
     "hk": _(
         "Inside a transformed function, use Haiku's version of the transformation, which carries "
@@ -165,7 +165,7 @@ class _Line:
     function: ast.AST
 
     def free(self, name: str, same_as: str = "") -> str:
-        """Return the name, or a longer one if the function uses it for something else."""
+        """Return the name, or a longer name if the function uses it for something else."""
         taken = syntax.names_in(self.function) - {same_as}
         return f"{name}_state" if same_as and name in taken else _numbered(name, taken)
 

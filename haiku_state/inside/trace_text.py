@@ -15,11 +15,13 @@ if TYPE_CHECKING:
 
 SENTENCES = {
     "first": _(
-        "Call {call}: {text}. There is no program yet, so Python runs the function on tracers."
+        "Call {call}: {text}. There is no compiled program yet, so Python runs the function on "
+        "tracers."
     ),
     "again": _("Call {call}: {text}. Python runs again, because something is new: {reasons}."),
     "known": _(
-        "Call {call}: {text}. There is a program for such arguments, so Python does not run."
+        "Call {call}: {text}. A compiled program for such arguments already exists, so Python does "
+        "not run."
     ),
     "line": _("Python is about to run this line."),
     "return": _("The function returns {text}."),

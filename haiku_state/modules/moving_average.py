@@ -47,7 +47,7 @@ class MovingAverage(hk.Module):
 
         Raises:
           ArgumentError: the dtype is not floating, or earlier values had a different shape.
-          DeviceStackedError: the state belongs to all devices instead of one.
+          DeviceStackedError: the state belongs to all devices instead of a single device.
         """
         value = jnp.asarray(value)
         total = hk.get_state("sum", value.shape, _state_dtype(value), init=jnp.zeros)
@@ -60,7 +60,7 @@ class MovingAverage(hk.Module):
 
 
 class ExponentialMovingAverage(hk.Module):
-    r"""Average with weights that decay into the past, corrected for the start at zero.
+    r"""Average with weights that decay into the past, corrected for starting at zero.
 
     .. math::
        h_t = d\,h_{t-1} + (1 - d)\,x_t, \qquad \bar{x}_t = \frac{h_t}{1 - d^{\,t}}
@@ -142,7 +142,7 @@ class ExponentialMovingAverage(hk.Module):
 
         Raises:
           ArgumentError: the dtype is not floating, or earlier values had a different shape.
-          DeviceStackedError: the state belongs to all devices instead of one.
+          DeviceStackedError: the state belongs to all devices instead of a single device.
         """
         value = jnp.asarray(value)
         first_count = hk.initializers.Constant(-self.warmup_length)

@@ -32,7 +32,7 @@ GRACE = 40
 JOINING = _(
     "haiku_state: process {index} of {count} joins the others at {address} and waits for them for "
     "at most {timeout:g} s. If JAX aborts it with a stack dump, now or later, then a process is "
-    "missing or lost, or two have the same process_id: look at what the others printed."
+    "missing or lost, or two have the same process_id: look at what the other processes printed."
 )
 _ADDRESS = re.compile(r"(\[[^]]+\]|[^][:]+):([1-9]\d{0,4})")
 
@@ -64,7 +64,7 @@ def start_processes(
       process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three
         arguments, JAX itself asks the scheduler's environment (Slurm, Open MPI and others).
       devices: how many devices this process needs, 1–1024; CPU devices are simulated if it has
-        fewer. :func:`.use_devices` does the same, but it is too late once JAX has started.
+        fewer. :func:`.use_devices` does the same, but it cannot be used once JAX has started.
       timeout: how long this process waits for the others, in seconds. If some have not joined by
         then, this process prints the text of ``ProcessStartError`` on stderr and ends with exit
         code 3.
@@ -77,7 +77,7 @@ def start_processes(
       LateStartError: JAX has already started.
       ProcessStartError: no scheduler is found, process 0 cannot listen at the address, JAX cannot
         connect the processes, or it is too old for several CPU devices in each; or the processes
-        disagree on their number or their settings, which each of them says.
+        disagree on their number or their settings, in which case each of them says so.
 
     Example:
       >>> from haiku_state.processes import start_processes

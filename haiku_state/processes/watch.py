@@ -28,7 +28,7 @@ _lost = threading.Event()
 
 
 class ProcessWatch:
-    """What :func:`watch_processes` yields; report each update to it.
+    """The object that :func:`watch_processes` yields; report each update to it.
 
     Example:
       >>> from haiku_state.processes import watch_processes
@@ -139,7 +139,7 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
 
 @contextlib.contextmanager
 def watch_sigterm() -> Iterator[Callable[[int], bool]]:
-    """Let a run that is sent SIGTERM save a last checkpoint.
+    """Let a run that receives SIGTERM save a last checkpoint.
 
     A scheduler sends this signal some time before it ends a process. With many processes, the
     signal may reach only one of them, and after :func:`start_processes` JAX catches it. All
@@ -208,7 +208,7 @@ def end_processes(code: int = 0) -> NoReturn:
 
 
 def end_after_failure() -> None:
-    """Keep JAX from waiting at exit, if a process is lost or an exception ends this one.
+    """Keep JAX from waiting at exit if a process is lost or an exception ends this process.
 
     :func:`start_processes` registers it right after JAX's own function, so it runs just before
     that one, and after all functions that the program has registered since.
@@ -221,6 +221,6 @@ def end_after_failure() -> None:
 
 
 def check_timeout(timeout: Any, call: str) -> None:
-    """Reject what a thread cannot wait for."""
+    """Reject a timeout that a thread cannot wait for."""
     if not (isinstance(timeout, int | float) and 0 < timeout <= threading.TIMEOUT_MAX):
         raise arguments.timeout(timeout, call)

@@ -201,7 +201,7 @@ def one_check(active: bool = True) -> Iterator[bool]:
       active: whether the function that enters here makes the check.
 
     Yields:
-      Whether it is the outermost one.
+      Whether it is the outermost function.
     """
     inside = _inside.get()
     token = _inside.set(inside or active)

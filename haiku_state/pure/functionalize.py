@@ -156,7 +156,7 @@ class State:
 
 
 class Static:
-    """A value that is part of the compiled program: a different value compiles a different one."""
+    """A value that is part of the compiled program: a different value needs a different program."""
 
     def __init__(self, value: Any) -> None:
         # 1, 1.0 and True are equal, and so are 0.0 and -0.0, but they compile to other programs

@@ -127,14 +127,14 @@ def get_state(name: str, shape: Any = None, dtype: Any = jnp.float32, init: Any 
 
 
 def set_state(name: str, value: Any) -> None:
-    """Write state; ``init`` will return the first value of each name."""
+    """Write state; ``init`` will return the first value written under each name."""
     frame = _current_frame()
     frame.initial.setdefault(frame.path, {}).setdefault(name, value)
     frame.state.setdefault(frame.path, {})[name] = value
 
 
 def next_rng_key() -> jax.Array:
-    """Split a new key off the key that was given; raise ``MissingKeyError`` if that is None."""
+    """Split a new key off the key that was given; raise ``MissingKeyError`` if that key is None."""
     frame = _current_frame()
     if frame.rng[0] is None:
         raise errors.MissingKeyError()

@@ -31,14 +31,15 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
 
     Args:
       module: a subclass of ``hk.Module``, or a function that makes modules and calls them.
-      args: what the class takes to construct a module; for a function, its first arguments.
+      args: the arguments with which the class constructs a module; for a function, its first
+        arguments.
       kwargs: the same, by name.
 
     Returns:
       An ``hk.TransformedWithState`` of ``init(rng, *inputs) -> (params, state)`` and
       ``apply(params, state, rng, *inputs) -> (output, state)``. Both take a random key as ``rng``,
       or None if nothing draws random numbers, and the inputs of the module or function,
-      positionally or by keyword; their signatures list them.
+      positionally or by keyword; the signatures of ``init`` and ``apply`` list them.
 
     Raises:
       ArgumentError: ``module`` is neither a module class nor a function.

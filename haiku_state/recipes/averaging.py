@@ -35,7 +35,7 @@ def average_params(
     :math:`t` steps. It is kept in the opt_state, so everything that carries a train state carries
     the average too: a checkpoint, ``jax.lax.scan``, :func:`.replicate`. The average does not change
     the params that are trained; evaluate with :func:`averaged_params` and with a state from
-    :func:`reestimate_state`, since the running statistics belong to the params that were not
+    :func:`reestimate_state`, because the running statistics belong to the params that were not
     averaged.
 
     With :func:`scale_loss`, put this recipe inside, so that a skipped step does not count:
@@ -165,9 +165,9 @@ def reestimate_state(
     .. math:: \bar{s} = \frac{1}{n} \sum_{b=1}^{n} s_b
 
     Here :math:`s_b` is the state after only batch :math:`b`, starting from the fresh ``state``. For
-    :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for the start, the result
-    is the mean of the batch means and the mean of the batch variances, with equal weight for each
-    batch.
+    :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for starting at zero, the
+    result is the mean of the batch means and the mean of the batch variances, with equal weight for
+    each batch.
 
     Args:
       apply: ``apply(params, state, rng, batch) -> (output, state)`` in training mode; compile it
@@ -179,8 +179,8 @@ def reestimate_state(
       frozen: as in :func:`.check_state`; frozen state may already hold statistics.
 
     Returns:
-      A state with the structure, shapes and dtypes of ``state``. Floating leaves are averaged; the
-      others, such as counters, have their values after the first batch.
+      A state with the structure, shapes and dtypes of ``state``. Floating leaves are averaged;
+      other leaves, such as counters, have their values after the first batch.
 
     Raises:
       ArgumentError: ``batches`` is empty, or ``state`` already holds statistics.

@@ -1,4 +1,4 @@
-"""Params and state that training leaves as they are."""
+"""Params and state that training does not change."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def freeze_params(
     optimizer: "optax.GradientTransformation", predicate: Predicate
 ) -> "optax.GradientTransformationExtraArgs":
-    r"""Do not change some params, whatever the optimizer does to the others.
+    r"""Keep some params unchanged, whatever the optimizer does to the other params.
 
     .. math:: \Delta p_i = 0 \quad \forall i \in F
 
@@ -77,7 +77,7 @@ def freeze_params(
 
 
 def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
-    r"""Do not change some of the state, whatever the forward pass returns.
+    r"""Keep some of the state unchanged, whatever the forward pass returns.
 
     .. math:: s'_i = s_i \quad \forall i \in F
 

@@ -56,7 +56,7 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
     """Load NumPy arrays into a model's params and state.
 
     Args:
-      arrays: what :func:`to_numpy` or :func:`load_numpy` returned.
+      arrays: the result of :func:`to_numpy` or :func:`load_numpy`.
       params: the parameters that ``init`` returns for the model.
       state: the state that ``init`` returns for the model.
 
@@ -64,7 +64,7 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
       ``(params, state)`` as JAX arrays on the default device.
 
     Raises:
-      ArgumentError: ``arrays`` is not a dict as :func:`to_numpy` returns it.
+      ArgumentError: ``arrays`` is not a dict of the form that :func:`to_numpy` returns.
       SavedMismatchError: the arrays do not fit the model; the error lists every name, shape and
         dtype that differs.
       DeviceStackedError: every array has one extra axis, the device axis.
@@ -107,11 +107,11 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
 
     Args:
       path: the file; an existing file is replaced when the new file is complete.
-      arrays: what :func:`to_numpy` returned.
+      arrays: the result of :func:`to_numpy`.
 
     Raises:
-      ArgumentError: ``arrays`` is not a dict as :func:`to_numpy` returns it, a name contains a
-        colon, or an array holds objects.
+      ArgumentError: ``arrays`` is not a dict of the form that :func:`to_numpy` returns, a name
+        contains a colon, or an array holds objects.
 
     Example:
       >>> import pathlib, tempfile, jax.numpy as jnp
@@ -153,7 +153,7 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
       path: the file.
 
     Returns:
-      What :func:`to_numpy` returned.
+      The arrays that :func:`to_numpy` returned.
 
     Raises:
       FileNotFoundError: there is no such file.

@@ -70,7 +70,7 @@ _UNREADABLE = _(
 
 
 class Restored(NamedTuple):
-    """What :func:`restore_checkpoint` returns.
+    """The result of :func:`restore_checkpoint`.
 
     Example:
       >>> from haiku_state.storage import Restored
@@ -95,7 +95,7 @@ def save_checkpoint(
     *,
     keep: int = 3,
 ) -> Path:
-    """Write a train state and its position in the data to its own folder, with Orbax.
+    """Write a train state and its position in the data to a folder of their own, using Orbax.
 
     The folder appears under its name, which is the step, when it is complete: if a process is
     killed halfway, the older checkpoints do not change, and there is no new checkpoint. The arrays
@@ -120,7 +120,7 @@ def save_checkpoint(
         ``step``. Leaves of any shape, dtype and sharding, and random keys.
       position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
         even NaN and infinity.
-      keep: how many checkpoints to keep, those with the largest steps, at least 1.
+      keep: how many checkpoints to keep, at least 1; those with the largest steps are kept.
 
     Returns:
       The folder of the checkpoint.
@@ -214,11 +214,12 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     Args:
       directory: the directory that was passed to :func:`save_checkpoint`.
       like: a fresh train state of the same model and optimizer, of one replica. It determines the
-        structure, and the place of each leaf: a leaf that is sharded over a mesh comes back
+        structure and where each leaf is placed: a leaf that is sharded over a mesh comes back
         sharded in the same way, a NumPy array as a JAX array on the default device.
 
     Returns:
-      Train state, position and what was skipped; None if there is no checkpoint.
+      The train state, the position, and the checkpoints that were skipped; None if there is no
+      checkpoint.
 
     Raises:
       MissingExtraError: orbax is not installed.

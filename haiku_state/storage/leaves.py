@@ -124,7 +124,7 @@ def kinds_of(**trees: Any) -> dict[str, str]:
 
 
 def differences(given: Mapping[str, str], wanted: Mapping[str, str]) -> list[str]:
-    """Return a line for each path where the kinds of saved leaves are not those wanted."""
+    """Return a line for each path whose saved leaf is not of the wanted kind."""
     changed = [path for path in wanted if path in given and given[path] != wanted[path]]
     return [
         *(f"- {path}" for path in wanted if path not in given),

@@ -19,7 +19,7 @@ def use_devices(count: int) -> list[jax.Device]:
     """Return the first ``count`` devices, simulating CPU devices if the machine has fewer.
 
     A CPU counts as one device unless JAX is told otherwise before its first computation. This
-    function tells it, so call it first. It also gives XLA four threads per device through the
+    function tells JAX, so call it first. It also gives XLA four threads per device through the
     variable ``NPROC``, because with only one thread per device, collectives of steps that are
     dispatched ahead may deadlock. If the function fails, the environment does not change.
 
@@ -27,7 +27,7 @@ def use_devices(count: int) -> list[jax.Device]:
       count: how many devices, 1–1024.
 
     Returns:
-      Accelerators if there are enough of them, else CPU devices.
+      Accelerators if there are enough of them, otherwise CPU devices.
 
     Raises:
       ArgumentError: ``count`` is out of range.

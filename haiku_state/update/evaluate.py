@@ -1,4 +1,4 @@
-"""One pure evaluation step, which reads a train state and leaves it alone."""
+"""One pure evaluation step, which reads a train state and does not change it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ from haiku_state.update.train_state import TrainState
 def make_evaluate(
     metrics_fn: Callable[[Params, State, Batch], Mapping[str, jax.Array]],
 ) -> EvaluateFn[TrainState]:
-    r"""Build the evaluation step of a function that gives metrics for each example.
+    r"""Build an evaluation step from a function that returns metrics for each example.
 
     .. math:: (p, s, x) \mapsto \frac{\sum_i w_i\,m(p, s, x)_i}{\sum_i w_i}
 
@@ -33,11 +33,12 @@ def make_evaluate(
         ``is_training=False``.
 
     Returns:
-      ``evaluate(train_state, batch, *, axis_name=None) -> metrics``, the means by name, scalars
-      of float32 at least, and ``"examples"``, over how many they are; see :func:`mean_metrics`.
+      ``evaluate(train_state, batch, *, axis_name=None) -> metrics``, the means by name, scalars of
+      at least float32, and ``"examples"``, the number of examples that were averaged; see
+      :func:`mean_metrics`.
 
     Raises:
-      ArgumentError: at the first call, if ``metrics_fn`` returns anything else.
+      ArgumentError: when first called, if ``metrics_fn`` returns anything else.
       DeviceStackedError: when first called, if the train state has a device axis.
 
     Example:
@@ -91,8 +92,8 @@ def mean_metrics(metrics: Iterable[Metrics]) -> dict[str, float]:
     .. math:: \frac{\sum_b n_b\,m_b}{\sum_b n_b}
 
     Args:
-      metrics: what each call of an evaluation step returned, with ``"examples"``; a stack of them,
-        as :func:`scan_update` returns it, counts as several.
+      metrics: the result of each call of an evaluation step, with ``"examples"``; a stack of
+        results, as :func:`scan_update` returns it, counts as several results.
 
     Returns:
       The means by name, as Python floats; NaN if there is no example.

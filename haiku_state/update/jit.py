@@ -8,24 +8,25 @@ from haiku_state.update.runner import Runner
 def jit_update(update: StepFn[T, R], *, packed_bytes: int = 0) -> Runner[T, R]:
     """Compile an update step for one device.
 
-    The train state is donated: its buffers are reused for the new one, and the old one can no
-    longer be read.
+    The train state is donated: its buffers are reused for the new train state, and the old train
+    state can no longer be read.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
-      packed_bytes: between two calls, leaves of at most so many bytes lie in one array, one for
-        each dtype; 0 packs none. This makes a small network faster, because a call costs what its
-        arrays cost. The train state must come from ``run.place``, which makes a
-        :class:`.PackedState` of it, and ``run.one`` gives it back as it was.
+      packed_bytes: between two calls, leaves of at most this many bytes are kept in one array for
+        each dtype; 0 packs no leaves. This makes a small network faster, because the cost of a call
+        comes from its arrays. The train state must come from ``run.place``, which makes a
+        :class:`.PackedState` of it, and ``run.one`` returns it as it was.
 
     Returns:
       ``run(train_state, batch) -> (train_state, metrics)``, compiled once per batch shape, as
       ``run.trace_count`` shows.
 
     Raises:
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
-      SharedBufferError: at a call, if two leaves of the train state are one array.
-      ArgumentError: at a call, if it packs and the train state does not come from ``run.place``.
+      DonatedBufferError: when called, if an earlier call has consumed the train state.
+      SharedBufferError: when called, if two leaves of the train state are one array.
+      ArgumentError: when called, if ``packed_bytes`` is not 0 and the train state does not come
+        from ``run.place``.
 
     Example:
       >>> import jax.numpy as jnp

@@ -25,7 +25,7 @@ Rule = Callable[[str, Any], PartitionSpec | None]
 
 
 def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -> Tree:
-    """Place a train state on a mesh: a copy on every device, or as a rule says.
+    """Place a train state on a mesh: a copy on every device, or as specified by a rule.
 
     With many processes, the processes first compare checksums of their train states, so each of
     them must call this function.
@@ -104,7 +104,7 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     Args:
       batch: a PyTree of NumPy arrays of shape (rows here, …), the same shapes in every process.
       mesh: the devices of all processes.
-      axis_name: the mesh axis along which the batch is cut; by default, the first axis.
+      axis_name: the mesh axis along which the batch is split; by default, the first axis.
 
     Returns:
       The same PyTree with leaves of shape (rows here × processes, …), in the order of the mesh.
@@ -146,13 +146,14 @@ def shard_update(
     gradients and statistics need no axis names, and one random key serves all rows. The compiler
     inserts the communication.
 
-    On JAX 0.4 and a mesh of several axes, the step draws random numbers that differ from those on
-    one device, unless ``jax_threefry_partitionable`` is set, as it is by default since 0.5.
+    With JAX 0.4 and a mesh with several axes, the step draws random numbers that differ from those
+    on one device, unless ``jax_threefry_partitionable`` is set, which is the default in JAX 0.5 and
+    later.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
       mesh: the devices.
-      axis_name: the mesh axis along which the batch is cut; by default, the first axis.
+      axis_name: the mesh axis along which the batch is split; by default, the first axis.
       rule: as in :func:`shard_train_state`, for ``run.place``.
 
     Returns:
@@ -164,9 +165,9 @@ def shard_update(
     Raises:
       ArgumentError: ``mesh`` has explicit axes.
       MeshPlacementError: when first called, if the train state lies on different devices.
-      SharedBufferError: at a call, if two leaves of the train state are one array.
+      SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
+      DonatedBufferError: when called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np
@@ -207,7 +208,7 @@ def shard_map_update(
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
       mesh: the devices.
-      axis_name: the mesh axis along which the batch is cut; by default, the first axis.
+      axis_name: the mesh axis along which the batch is split; by default, the first axis.
       check_replicas: whether to check after the first call that the copies are still equal.
 
     Returns:
@@ -216,10 +217,10 @@ def shard_map_update(
     Raises:
       ArgumentError: ``mesh`` has explicit axes.
       MeshPlacementError: when first called, if a leaf is not copied to every device.
-      SharedBufferError: at a call, if two leaves of the train state are one array.
+      SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
       ReplicaMismatchError: when first called, if the copies have drifted apart.
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
+      DonatedBufferError: when called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np

@@ -1,4 +1,4 @@
-"""Small leaves in one array, since a call costs what its arrays cost.
+"""Small leaves in one array, because the cost of a call comes from its arrays.
 
 A small network has dozens of small arrays, and JAX handles each of them at each call. Between two
 calls, those of one dtype lie here behind one another in one array. The program that is compiled

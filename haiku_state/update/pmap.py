@@ -73,9 +73,9 @@ def pmap_update(
     Raises:
       ArgumentError: ``devices`` is a name.
       LeadingAxisError: when called, if the leading device axis is missing or has the wrong length.
-      SharedBufferError: at a call, if two leaves of the train state are one array.
+      SharedBufferError: when called, if two leaves of the train state are one array.
       ReplicaMismatchError: when first called, if the replicas have drifted apart.
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
+      DonatedBufferError: when called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp

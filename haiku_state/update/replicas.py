@@ -138,7 +138,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
 
     References:
       Chex's documentation, `assert_tree_all_close
-      <https://chex.readthedocs.io/en/latest/api.html>`__, the check of two trees.
+      <https://chex.readthedocs.io/en/latest/api.html>`__, which compares two trees.
     """
     drifted = {
         path: spread
@@ -155,7 +155,7 @@ def sync_state(state: Tree) -> Tree:
     .. math:: \bar{s} = \frac{1}{N} \sum_{i=1}^{N} s_i
 
     This is for state that drifted because no axis name averaged it: call it before evaluation and
-    before saving. It makes the replicas equal but not right, because the mean of the devices'
+    before saving. It makes the replicas equal but not correct, because the mean of the devices'
     variances still lacks the variance between the devices' means.
 
     Args:

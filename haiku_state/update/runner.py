@@ -99,7 +99,7 @@ class Runner(Generic[T, R]):
         return batch
 
     def feed_all(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Feed one batch after the other; :func:`.scan_update` takes several in one call."""
+        """Feed batch after batch; :func:`.scan_update` takes several batches in one call."""
         return map(self.feed, batches)
 
     def one(self, train_state: T) -> T:

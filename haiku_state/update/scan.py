@@ -56,8 +56,8 @@ def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
       :func:`jit_update`.
 
     Raises:
-      LeadingAxisError: at a call, if the leaves do not share their leading axis.
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
+      LeadingAxisError: when called, if the leaves do not share their leading axis.
+      DonatedBufferError: when called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax.numpy as jnp

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TrainState(NamedTuple):
-    """The five parts of a training that are passed from step to step, as one PyTree.
+    """The five parts of a training run that are passed from step to step, as one PyTree.
 
     Example:
       >>> from haiku_state import TrainState
@@ -60,8 +60,8 @@ def init_train_state(
       init: the ``init`` of :func:`pure_pair` or of ``hk.transform_with_state``.
       optimizer: an optax optimizer.
       rng: a random key; one half is used to initialize, and the train state carries the other half.
-      args: what ``init`` takes after the key: arrays with the shapes and dtypes of a batch. All
-        other values are part of the program, such as a Python bool for ``is_training``.
+      args: the arguments of ``init`` after the key: arrays with the shapes and dtypes of a batch.
+        All other values are part of the program, such as a Python bool for ``is_training``.
       kwargs: the same, by name.
 
     Returns:

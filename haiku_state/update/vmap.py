@@ -47,7 +47,7 @@ def vmap_update(
       update: a step from :func:`make_update` or :func:`make_evaluate`.
       members: how many copies ``run.place`` makes of one train state, each with a random key of its
         own. A train state that has members already can have any number of them.
-      shared_batch: whether all members see the same batch; False gives each its own.
+      shared_batch: whether all members see the same batch; False gives each member its own batch.
 
     Returns:
       ``run(train_state, batch) -> (train_state, metrics)``. Every leaf of the train state has a
@@ -56,8 +56,8 @@ def vmap_update(
       :func:`jit_update`.
 
     Raises:
-      LeadingAxisError: at a call, if the leaves do not share their leading axis.
-      DonatedBufferError: at a call, if an earlier one has consumed the train state.
+      LeadingAxisError: when called, if the leaves do not share their leading axis.
+      DonatedBufferError: when called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax.numpy as jnp

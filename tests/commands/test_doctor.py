@@ -438,8 +438,8 @@ def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, comm
         "imported: AttributeError: no take_current_trace\n"
         "  wrong: import haiku\n"
         "  right: python -m haiku_state doctor\n"
-        "  why:   dm-haiku does not say which JAX it needs; the doctor shows what fails and what "
-        "to install\n"
+        "  why:   dm-haiku does not say which version of JAX it needs; the doctor shows what fails "
+        "and what to install\n"
         "  more:  en/reference/compatibility.html\n"
     )
 

@@ -348,7 +348,7 @@ def test_a_damaged_record_is_one_line(run, tmp_path):
     (tmp_path / PROGRESS).write_text("{")
     code, text = run("check")
     assert code == 2
-    assert "is not what this command has written" in text
+    assert "was not written by this command" in text
     assert issubclass(ExerciseError, ValueError)
 
 
@@ -381,7 +381,7 @@ def test_an_exercise_of_your_own_is_written_and_tried(run, tmp_path):
     assert code == 0
     assert "exercises test mine.py" in text
     assert run("new", "mine")[0] == 2  # it is not overwritten
-    assert run("new", "my-own")[1].endswith("my-own is not a name; try: my_own\n")
+    assert run("new", "my-own")[1].endswith("my-own is not a valid name; try: my_own\n")
     assert run("new", "other", "--from", "conter")[1].endswith("exercise conter; try: counter\n")
     code, text = run("test", "mine.py")
     assert (code, "✗" in text) == (0, False)

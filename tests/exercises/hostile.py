@@ -73,7 +73,7 @@ BROKEN = {
     "bad object": (
         "class Odd:\n    def __repr__(self):\n        raise ValueError\n\n\n"
         "def count(state, increment):\n    return Odd()\n",
-        "not the expected one", None,
+        "not as expected", None,
     ),
     "bad exception": (
         "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\n\n\nraise Odd\n",

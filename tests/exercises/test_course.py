@@ -72,15 +72,15 @@ BROKEN = {
     "two hints": (FILE.replace("- Look", "  Look"), "does not end with a list of three hints"),
     "no function": (FILE.replace("def inputs", "def input"), "defines no function `inputs`"),
     "a cell in a function": (FILE.replace("    #: total", "# %%\n    #: total", 1), "cannot read"),
-    "half a draw": (FILE.replace("pure jit", "draws=1.5 jit"), "`draws=1.5` is no property"),
-    "a cell": (FILE.replace("# %% inputs", "# %% input"), "`input` is no kind of cell"),
+    "half a draw": (FILE.replace("pure jit", "draws=1.5 jit"), "`draws=1.5` is not a property"),
+    "a cell": (FILE.replace("# %% inputs", "# %% input"), "`input` is not a kind of cell"),
     "no check": (FILE.replace("# %% check", "# %% right"), "there is no check"),
     "a property": (
         FILE.replace("pure jit", "clean jit"),
-        "`clean` is no property of a check; properties are again, ",
+        "`clean` is not a property of a check; the properties are again, ",
     ),
-    "an idea": (FILE.replace(CHECK, f"{CHECK}s"), "no cell has the idea `output and states`"),
-    "no text": (FILE.replace("# The output comes first", "#: The"), "the idea `order` has no text"),
+    "an idea": (FILE.replace(CHECK, f"{CHECK}s"), "no cell defines the idea `output and states`"),
+    "no text": (FILE.replace("# Return the output", "#: The"), "the idea `order` has no text"),
 }
 
 
@@ -110,7 +110,7 @@ def test_a_wrong_program_that_is_right_is_told():
 
 def test_two_ideas_that_are_one_are_told():
     text = FILE + "\n# %% idea leak\ndef count(state, increment):\n    return increment, state\n"
-    assert ("wrong program, leak", "it is told the idea `dropped state`") in program(text)
+    assert ("wrong program, leak", "it is shown the idea `dropped state`") in program(text)
 
 
 def test_a_closed_form_that_is_another_is_told():

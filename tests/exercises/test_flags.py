@@ -25,8 +25,8 @@ FLAGGED = {
     "watches calls": ("import sys\nsys.setprofile(None)", "`setprofile`"),
     "reads memory": ("import ctypes", "`ctypes`"),
     "asks for tracers": ("import jax\nisinstance(1, jax.core.Tracer)", "`Tracer` (line 2)"),
-    "runs text": ("exec('x = 1')", "runs text as code, by `exec`"),
-    "imports by text": ("__import__('os')", "runs text as code, by `__import__`"),
+    "runs text": ("exec('x = 1')", "runs text as code, with `exec`"),
+    "imports by text": ("__import__('os')", "runs text as code, with `__import__`"),
 }
 
 

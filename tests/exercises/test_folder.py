@@ -87,14 +87,14 @@ def test_the_next_one_is_the_first_that_has_not_passed(folder):
 )
 def test_a_damaged_record_is_refused_and_kept(text, tmp_path):
     (tmp_path / PROGRESS).write_text(text)
-    with pytest.raises(ExerciseError, match="is not what this command has written"):
+    with pytest.raises(ExerciseError, match="was not written by this command"):
         Folder(tmp_path)
     assert (tmp_path / PROGRESS).read_text() == text
 
 
 def test_a_folder_in_place_of_the_record_is_refused(tmp_path):
     (tmp_path / PROGRESS).mkdir()
-    with pytest.raises(ExerciseError, match="is not what this command has written"):
+    with pytest.raises(ExerciseError, match="was not written by this command"):
         Folder(tmp_path)
 
 

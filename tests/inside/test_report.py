@@ -56,7 +56,7 @@ mutation: counter.n  train.py:2
   jit runs this line only while it traces: later calls of the compiled program do not
   change `counter.n`.
   Take `n` as an argument, use it wherever `counter.n` was used, and return its new
-  value beside the output.
+  value along with the output.
   explicit state
     n = n + 1
   in Haiku

@@ -358,16 +358,22 @@ FLOATING = (
     "an array of a floating dtype",
     "module(inputs, …)",
     "module(inputs.astype(jnp.float32), …)",
-    "a mean of integers is not an integer, so it would be rounded",
+    "the mean of integers is usually not an integer, so it would be rounded",
 )
 ONE_EXAMPLE = (
     "an array of rank 2 or more",
     "BatchNorm(…)(example, is_training)",
     "BatchNorm(…)(jnp.stack(examples), is_training)",
-    "the mean of one example is the example itself: the output would be 0",
+    "the mean of one example is the example itself, so the output would be 0",
 )
-EPS = "the variance may be 0, and a negative sum of the variance and eps has no square root"
-FLAG = "Python treats anything as true or false: the string 'False' as true, None as false"
+EPS = (
+    "the variance may be 0, and if the sum of the variance and eps is negative, it has no square "
+    "root"
+)
+FLAG = (
+    "Python treats every value as true or false: the string 'False' counts as true, and None as "
+    "false"
+)
 
 
 def no_such_axis(axis):

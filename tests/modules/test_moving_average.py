@@ -263,7 +263,7 @@ REFUSED = {
         "warmup_length is 3, but it must be 0 with zero_debias=True.\n"
         "  wrong: warmup_length=3\n"
         "  right: warmup_length=3, zero_debias=False\n"
-        "  why:   zero_debias corrects for a start at zero, but a warm-up starts at the first "
+        "  why:   zero_debias corrects for starting at zero, but a warm-up starts at the first "
         "values themselves\n"
         "  more:  en/api/modules.html",
     ),

@@ -45,7 +45,7 @@ them again from the last checkpoint
 JOINING = """\
 haiku_state: process %d of 2 joins the others at %s and waits for them for at most %d s. If JAX \
 aborts it with a stack dump, now or later, then a process is missing or lost, or two have the same \
-process_id: look at what the others printed.
+process_id: look at what the other processes printed.
 """
 
 
@@ -352,8 +352,8 @@ haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not j
 the same process_id, such as {index}.
   wrong: start_processes('{address}', 2, {index})
   right: start_processes('{address}', 2, 0); …; start_processes('{address}', 2, 1)
-  why:   start each process once, with the same num_processes and a process_id of its own, where \
-it can reach that address
+  why:   start each process once, on a machine that can reach that address, with the same \
+num_processes and a process_id of its own
   more:  en/api/processes.html
 """
 
@@ -449,8 +449,8 @@ OLD = """\
 ProcessStartError: each process has 2 CPU devices, but this JAX can connect only one of them.
   wrong: XLA_FLAGS="--xla_force_host_platform_device_count=2"
   right: XLA_FLAGS="--xla_force_host_platform_device_count=1"
-  why:   before JAX 0.4.33 the devices of a process connect one after the other, while each waits \
-for all of them: the first update would never end
+  why:   before JAX 0.4.33, the devices of a process connected one after the other, while each of \
+them waited for all the others, so the first update would never end
   more:  en/api/processes.html
 """
 
@@ -666,6 +666,7 @@ def test_rows_that_do_not_divide():
         "a batch of 6 rows does not divide among 4 devices.\n"
         "  wrong: global_batch(batch, mesh)\n"
         "  right: batches(data, batch_size=4)\n"
-        "  why:   every device must get the same number of rows: they run one program\n"
+        "  why:   every device must get the same number of rows, because all devices run the same "
+        "program\n"
         "  more:  en/update/pmapped_update.html"
     )

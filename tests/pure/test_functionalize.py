@@ -677,10 +677,9 @@ def test_a_size_is_static_where_the_caller_says_so(size):
         "`self.size` is traced, but Python has to read it during tracing.\n"
         "  wrong: functionalize(Sized)\n"
         '  right: functionalize(Sized, static=("size",))\n'
-        "  why:   a number is state, so jit replaces it with a tracer that has no value; a size "
-        "or a "
-        "flag must be static, and a number that methods change cannot be: choose with jnp.where or "
-        "jax.lax.cond instead\n"
+        "  why:   a number is state, so jit replaces it with a tracer that has no value; a size or "
+        "a flag must be static, but a number that methods change cannot be static: choose with "
+        "jnp.where or jax.lax.cond instead\n"
         "  more:  en/api/pure.html"
     )
 

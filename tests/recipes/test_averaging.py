@@ -162,7 +162,7 @@ def test_a_train_state_without_an_average_is_named():
         "  right: optimizer = average_params(optimizer, 0.99); averaged_params(train_state)\n"
         "  why:   the average is kept by `average_params` in the opt_state; params that "
         "`freeze_params` freezes outside of it have no average, and only the whole train state "
-        "has their values\n"
+        "holds their values\n"
         "  more:  en/api/recipes.html"
     )
 

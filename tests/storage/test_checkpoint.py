@@ -667,7 +667,7 @@ def test_a_device_axis_is_refused(tmp_path):
         "train_state.step has shape (4,) instead of (): it has a leading axis.\n"
         "  wrong: save_checkpoint(directory, train_state)\n"
         "  right: save_checkpoint(directory, unreplicate(train_state))\n"
-        "  why:   these arrays are stacked, either the copies of all devices, made by "
+        "  why:   these arrays are stacked: they are either the copies of all devices, made by "
         "`replicate`, or the members of an ensemble, made by `jax.vmap`, and they would silently "
         "broadcast; members belong in `jax.vmap(apply)` or `vmap_update`\n"
         "  more:  en/update/pmapped_update.html"
@@ -801,7 +801,7 @@ def test_without_orbax_the_error_says_what_to_install(tmp_path, monkeypatch):
         "orbax-checkpoint is not installed.\n"
         "  wrong: python -m pip install haiku-state\n"
         '  right: python -m pip install "orbax-checkpoint>=0.6.4"\n'
-        "  why:   the core of the package does without it\n"
+        "  why:   the core of the package works without it\n"
         "  more:  en/index.html"
     )
     with pytest.raises(MissingExtraError):
@@ -896,8 +896,8 @@ def test_a_newer_format_is_refused_and_stays(tmp_path, newer):
     with pytest.raises(CheckpointDirectoryError) as error:
         restore_checkpoint(tmp_path, train_state)
     assert str(error.value) == (
-        f"the checkpoints in {tmp_path} cannot be used: step 2 has format 2, and this haiku_state "
-        "knows formats up to 1.\n"
+        f"the checkpoints in {tmp_path} cannot be used: step 2 has format 2, but this haiku_state "
+        "knows only formats up to 1.\n"
         f'  wrong: restore_checkpoint("{tmp_path}", train_state)\n'
         f'  right: restore_checkpoint("{tmp_path}", train_state)  # in the newer haiku_state\n'
         "  why:   the checkpoint was written by a newer haiku_state; nothing was read, replaced "

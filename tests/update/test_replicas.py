@@ -92,7 +92,8 @@ def test_a_batch_that_the_devices_do_not_divide_is_refused(rows, right):
         f"a batch of {rows} rows does not divide among 4 devices.\n"
         f"  wrong: split_batch(batch, 4)\n"
         f"  right: batches(data, batch_size={right})\n"
-        "  why:   every device must get the same number of rows: they run one program\n"
+        "  why:   every device must get the same number of rows, because all devices run the same "
+        "program\n"
         "  more:  en/update/pmapped_update.html"
     )
 
@@ -116,7 +117,8 @@ def test_each_leaf_that_drifted_is_named_with_how_far():
         "    ['count'] by 2\n"
         '  wrong: hk.set_state("mean", mean)\n'
         '  right: hk.set_state("mean", jax.lax.pmean(mean, "devices"))\n'
-        "  why:   each device saw different rows, and nothing averaged what it computed from them\n"
+        "  why:   each device saw different rows, but the results that it computed from them were "
+        "not averaged\n"
         "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(ReplicaMismatchError, match=r"by 2\.5") as caught:

@@ -659,7 +659,7 @@ def test_leaves_of_unequal_stacks_are_named():
         "batch['y'] has shape (3, 2), but its leading axis must have length 4.\n"
         "  wrong: run(train_state, batch)\n"
         "  right: run(train_state, next(stack_batches(batches, 8)))\n"
-        "  why:   entry i of the leading axis of all leaves is batch i\n"
+        "  why:   entry i along the leading axis of every leaf belongs to batch i\n"
         "  more:  en/update/many_steps.html"
     )
     run(train_state, stack)

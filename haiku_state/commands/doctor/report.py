@@ -11,7 +11,7 @@ from haiku_state.errors.language import translated
 
 
 def print_versions(findings: Findings) -> None:
-    """Print what is installed beside the nearest tested set."""
+    """Print what is installed next to the nearest tested set."""
     found, pins = findings.found, findings.pins
     print(f"haiku_state doctor: Python {findings.python}, {sys.platform} {platform.machine()}\n")
     print(translated(_("versions: installed, and in the nearest tested set")))

@@ -43,7 +43,7 @@ def try_steps(
     Args:
       wanted: the names of the steps.
       timeout: how long all steps together may take, in seconds.
-      variables: the environment; that of this process by default.
+      variables: the environment; by default, the environment of this process.
     """
     # as text: the package itself may not be importable, and its folder must not be on the path
     source = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
@@ -76,8 +76,8 @@ def breaking_variables(steps: list[Step]) -> list[str]:
       steps: how each step went.
 
     Returns:
-      ``NAME=value`` of one variable if that is enough; else of all suspects, where it works without
-      them; nothing where it does not, or where nothing failed.
+      ``NAME=value`` of one variable if removing it is enough; otherwise, of all suspects if the
+      step works without them; nothing if it does not, or if nothing failed.
     """
     variables = environment()
     suspects = [name for name in variables if name.startswith(SUSPECTS)]

@@ -38,7 +38,7 @@ class Findings(NamedTuple):
 
     @property
     def differing(self) -> list[str]:
-        """What the set has in another version, and what is missing of the core."""
+        """Return what the set has in a different version, and what is missing from the core."""
         return [
             name
             for name, version in self.pins.items()
@@ -47,7 +47,7 @@ class Findings(NamedTuple):
 
     @property
     def tested(self) -> bool:
-        """Whether the core is that of a tested set."""
+        """Whether the core is the same as in a tested set."""
         return self.nearest is not None and not set(CORE).intersection(self.differing)
 
 
@@ -69,7 +69,7 @@ def installed() -> Versions:
 
 
 def compare(found: Versions, sets: Sets, python: str) -> Findings:
-    """Find the newest set for this Python that is not newer than JAX, or else the oldest."""
+    """Find the newest set for this Python that is not newer than JAX; otherwise, the oldest set."""
     minor = ".".join(python.split(".")[:2])
     known = {name: pins[minor] for name, pins in sets.items() if minor in pins}
     jax = _numbers(found.get("jax", "9999"))  # where JAX is missing, the newest set is wanted
@@ -90,7 +90,8 @@ def _numbers(version: str) -> list[int]:
 def install_line(findings: Findings) -> str:
     """Return the command that installs the nearest set on this Python.
 
-    Besides the core, it pins each installed package that has another version than the set.
+    Besides the core, it pins each installed package whose version differs from the version in the
+    set.
     """
     found, pins, differing = findings.found, findings.pins, findings.differing
     extras = "".join(f"[{extra}]" for plugin, extra in PLUGINS.items() if plugin in found)

@@ -31,16 +31,16 @@ NO_SOLUTION = _(
     "the solution of {name} is shown only once the exercise has passed or all its hints have been "
     "shown"
 )
-KEPT = _("What you wrote is now {file}.")
+KEPT = _("What you wrote is now in {file}.")
 AFTER_HINTS = _("A solution: {command}")
 PART = _("{part}: {count}")
 PASSED_COUNT = _("{passed} of {count} passed")
-WATCHING = _("Waiting for a file in {folder} to be saved; Ctrl-C ends this.")
+WATCHING = _("Waiting for a file in {folder} to be saved; press Ctrl-C to stop.")
 WRITTEN = _("{count} files were written to {folder}.")
 BEGUN = _("{file} is a copy of the exercise {model}. Change it and try it:")
 PLACE = _("line {line}, {what}")
-TRIED = _("{right} of {count} results are as the file expects.")
-GRADED = _("{count} answers were checked; the table is {file}.")
+TRIED = _("{right} of {count} results match the expectations in the file.")
+GRADED = _("{count} answers were checked; the table was written to {file}.")
 ABOUT = _("{title} ({kind}, {minutes} min)")
 NO_FILE = _("{path} is not a file")
 TRY = _("{problem}; try: {right}")
@@ -73,7 +73,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("list", _list, _("list all exercises"), "dir")
     start = add("start", _start, _("create the file of an exercise, or continue with it"), "dir")
     group = start.add_argument_group(translated(_("arguments")))
-    text = translated(_("which exercise; by default, the first that has not passed"))
+    text = translated(_("which exercise; by default, the first exercise that has not passed"))
     group.add_argument("name", metavar="NAME", nargs="?", help=text)
     text = translated(_("the folder to create the file in; {folder} by default")).format(
         folder=DEFAULT
@@ -82,7 +82,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("check", _check, _("check your answer"), "name", "dir")
     add("hint", _hint, _("show one more hint"), "name", "dir")
     add("solution", _solution, _("show a solution"), "name", "dir")
-    add("reset", _reset, _("start over and keep what you wrote in another file"), "name", "dir")
+    add("reset", _reset, _("start over; what you wrote is kept in another file"), "name", "dir")
     add("progress", _progress, _("show which exercises have passed"), "dir")
     add("watch", _watch, _("check each answer whenever it is saved"), "dir")
     export = add("export", _export, _("write the files of all exercises, for a class"))
@@ -99,7 +99,7 @@ def add_arguments(parser: OneLineParser) -> None:
     group.add_argument("name", metavar="NAME", help=text)
     new.add_option(
         "--from", dest="model", metavar="NAME", default="counter",
-        text=_("the exercise of the course whose file to begin with"),
+        text=_("the exercise of the course whose file is the starting point"),
     )  # fmt: skip
     test = add(
         "test", _test, _("run the solution and all other programs in the file of an exercise")
@@ -112,7 +112,9 @@ def add_arguments(parser: OneLineParser) -> None:
         "grade", _grade, _("check the answers of many learners and write a table of the results")
     )
     group = graded.add_argument_group(translated(_("arguments")))
-    text = translated(_("a folder that has one folder for each learner, with files or notebooks"))
+    text = translated(
+        _("a folder that contains one folder for each learner, with files or notebooks")
+    )
     group.add_argument("folder", metavar="FOLDER", type=Path, help=text)
     graded.add_option(
         "--out",
@@ -293,7 +295,7 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
 def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
     if not options.name.isidentifier():
         close = re.sub(r"[^0-9A-Za-z]+", "_", options.name).strip("_") or "my_exercise"
-        problem = translated(_("{name} is not a name")).format(name=options.name)
+        problem = translated(_("{name} is not a valid name")).format(name=options.name)
         parser.reject(TRY, problem=problem, right=close)
     file = Path(f"{options.name}.py")
     text = course.source_of(options.model)

@@ -29,7 +29,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--args", metavar="LIST",
         text=_(
             "the arguments of the call, as in Python, for example jnp.ones(3), flag=True; all "
-            "names of the file can be used, and also jnp, np, jax and hk; f32[3,4] stands for an "
+            "names in the file can be used, as well as jnp, np, jax and hk; f32[3,4] stands for an "
             "array of that shape, without data (also f16, bf16, i8, i32, u8, u32)"
         ))
     add("--init", metavar="LIST", text=_(

@@ -1,6 +1,6 @@
 """From ``FILE.py:FUNCTION`` to the function, and from ``--args`` to its arguments.
 
-All of it is the user's own code, so it may raise anything: that is told in one line.
+All of it is the user's own code, so it may raise anything, which is reported in one line.
 """
 
 import ast
@@ -33,7 +33,7 @@ NOT_READ = _("{name} cannot be read")
 NOT_EVALUATED = _("{name} cannot be evaluated")
 NOT_FOUND = _("{name} was not found: there is no {part}")
 NOT_FOUND_CLOSE = _("{name} was not found: there is no {part}; did you mean {close}?")
-NO_INIT = _("--init is for the method of a class, as Counter.count, and not for {name}")
+NO_INIT = _("--init is for a method of a class, such as Counter.count, and not for {name}")
 IN_HAIKU = _(
     "{name} belongs to a Haiku module, which needs a transform: write pair = hs.pure_pair(…) in "
     "the file, and name pair.apply"
@@ -82,7 +82,7 @@ def imported(parser: OneLineParser, target: str) -> Iterator[tuple[types.ModuleT
     """
     place, _colon, name = target.rpartition(":")
     if not place or not name:
-        parser.reject(_("{target} is not FILE.py:FUNCTION"), target=repr(target))
+        parser.reject(_("{target} does not have the form FILE.py:FUNCTION"), target=repr(target))
     if not _is_dotted(name):
         parser.reject(NO_NAME, name=repr(name))
     file = Path(place).absolute() if place.endswith(".py") else None
@@ -132,7 +132,7 @@ def _run_file(parser: OneLineParser, place: str, file: Path, module: types.Modul
 def find(
     parser: OneLineParser, module: types.ModuleType, name: str, init: str | None
 ) -> Callable[..., Any]:
-    """Return the function of that name; for a method, that of a new instance.
+    """Return the function with that name; for a method, the method of a new instance.
 
     Args:
       parser: which ends the command if there is no such function.
@@ -199,7 +199,7 @@ def evaluated(
       module: the names that it may use, besides `NAMES`.
 
     Returns:
-      The positional arguments, and those by keyword.
+      The positional arguments and the keyword arguments.
     """
     names = {**NAMES, **vars(module), "arguments_of_call": lambda *args, **kwargs: (args, kwargs)}
     try:
@@ -209,7 +209,9 @@ def evaluated(
         parser.error(f"{option}: {getattr(error, 'msg', error)}: {text}")
     if not isinstance(call.body, ast.Call) or not isinstance(call.body.func, ast.Name):
         parser.reject(
-            _("{option}: not the arguments of one call: {text}"), option=option, text=text or ""
+            _("{option}: these are not the arguments of one call: {text}"),
+            option=option,
+            text=text or "",
         )
     with _told(parser, NOT_EVALUATED, name=option):
         result: Arguments = eval(code, names)

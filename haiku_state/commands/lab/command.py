@@ -21,13 +21,13 @@ ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 """Holds the notebooks, where the package was built with them: the site's build puts them here."""
 
 WITHOUT = _(
-    "this package was built without the notebooks; download {name} from the site and name it: "
+    "this package was built without the notebooks; download {name} from the site and pass it: "
     "--from {name}"
 )
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
 NO_PART = _("there is no part {part}; the parts are {parts}")
 NEW = _("New notebooks in {folder}: {count}.")
-KEPT = _("Notebooks in {folder} that are as you left them: {count}.")
+KEPT = _("Notebooks in {folder} that were kept as you left them: {count}.")
 NO_PACK = _("JupyterLab keeps its own language; to change it: {command}")
 
 

@@ -64,7 +64,7 @@ def train(
       batch_size: rows per update, over all devices; the last partial batch is left out.
       seed: seed of the data split, the params and the row order.
       checkpoint_dir: a folder to save in, and to resume from if it has a checkpoint.
-      checkpoint_every: save after so many updates as well as after each epoch.
+      checkpoint_every: save after this many updates as well as after each epoch.
       progress: called with the metrics after each call of the update step.
       stops: called with the number of each call of the update step; whether to save and to return.
       report: called with each row as soon as it is known, first with those of earlier runs.

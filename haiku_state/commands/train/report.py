@@ -1,4 +1,4 @@
-"""What the ``train`` command shows: a table, and a plot."""
+"""What the ``train`` command shows: a table and a plot."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -18,7 +18,7 @@ class Epoch(NamedTuple):
 
 
 def print_row(model: str, row: Epoch) -> None:
-    """Print one row of the table, in one process; the head stands above the first."""
+    """Print one row of the table, in one process; the header is printed above the first row."""
     if not hs.processes.is_main_process():
         return
     if row.epoch == 1:

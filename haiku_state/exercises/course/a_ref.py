@@ -2,9 +2,9 @@
 
 port, 7 min, state/stateful_computations#the-other-way-a-ref
 
-`meter` and `reset` write to a ref. The level should be rolled back and mapped, however, so port
-both functions to a threaded state: `meter(level, sample)` returns the output and the new level,
-`reset(level)` returns `None` and the new level. The check passes the level as an array.
+`meter` and `reset` write to a ref. However, it must be possible to roll the level back and to map
+it, so port both functions to a threaded state: `meter(level, sample)` returns the output and the
+new level, `reset(level)` returns `None` and the new level. The check passes the level as an array.
 
 Then decide for each state in `choices`: `"ref"` or `"thread"`.
 
@@ -52,8 +52,8 @@ choices = {
     # <solution>
     "params": "thread",
     # </solution>
-    # The level of each of a hundred channels, which vmap meters at once with
-    # the function above.
+    # The levels of a hundred channels, which are all metered at once by vmap
+    # and the function above.
     #: "levels of the channels": None,
     # <solution>
     "levels of the channels": "thread",
@@ -119,7 +119,7 @@ def check(answer):
 
 
 # %% idea order; state/stateful_computations#the-general-strategy
-# The output comes first, and the new state second: every function of the course does so.
+# Return the output first and the new state second, as all functions in this course do.
 def meter(level, sample):
     return right.meter(level, sample)[::-1]
 
@@ -154,7 +154,7 @@ def meter(level, sample):
 
 # %% idea formula
 # The numbers follow a different formula. The new level is what is left of the old level, or the
-# size of the sample if that is larger, and the output is divided by it.
+# size of the sample if that is larger, and the output is the sample divided by the new level.
 def meter(level, sample):
     return right.meter(level / 0.9, sample)
 

@@ -4,14 +4,14 @@ write, 10 min, update/accumulation#the-same-gradient-in-parts
 
 Write `accumulate(loss_fn, params, state, batch, count)`. The loss function is called as
 `loss_fn(params, state, batch)`. It returns a loss, which is a mean over the rows, and the new
-state; `example_loss` is an example. Cut the batch into `count` microbatches of consecutive rows and
-run one after the other in `jax.lax.scan`. Each microbatch starts from the state that the previous
-one returned. Return the gradient of the whole batch with respect to the params, and the last state.
+state; `example_loss` is an example. Split the batch into `count` microbatches of consecutive rows
+and run one after the other in `jax.lax.scan`. Each microbatch starts from the state that the
+previous microbatch returned. Return the gradient of the whole batch with respect to the params, and
+the last state.
 
 - What does one iteration of the loop need from the iterations before it?
-- Look at the carry of the scan: it holds the sum of the gradients so far, and the state. The
-  microbatches are what the scan goes over, so each leaf of the batch needs a leading axis of length
-  `count`.
+- Look at the carry of the scan: it holds the sum of the gradients so far, and the state. The scan
+  goes over the microbatches, so each leaf of the batch needs a leading axis of length `count`.
 - `leaf.reshape(count, -1, *leaf.shape[1:])` makes that axis. The carry starts with zeros and
   `state`; after the scan, divide the sum by `count`.
 """
@@ -83,7 +83,7 @@ def closed_form(params, state, batch):
     return {"grads": grads, "state": {"mean": mean, "count": state["count"] + 4}}
 
 
-# %% check The loss function sees one microbatch at a time and is not traced for each; once; one at a time
+# %% check The loss function sees one microbatch at a time and is not traced again for each microbatch; once; one at a time
 def check(answer, params, state, batch):
     rows = []
 
@@ -124,7 +124,7 @@ def accumulate(loss_fn, params, state, batch, count):
 
 # %% idea threaded state; update/accumulation#what-the-running-statistics-see
 # The state has seen only one microbatch. Each microbatch must begin with the state that the
-# previous one returned.
+# previous microbatch returned.
 def accumulate(loss_fn, params, state, batch, count):
     last = jax.tree.map(lambda leaf: leaf[-(len(leaf) // count) :], batch)
     grads, _ = right.accumulate(loss_fn, params, state, batch, count)

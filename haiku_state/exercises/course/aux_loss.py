@@ -2,9 +2,9 @@
 
 repair, 5 min, pure/transformations#a-result-beside-the-loss
 
-Repair `update(params, batch, learning_rate)`: it returns the new params, the loss, and the dict
-`found` that the loss function returns beside it, in this order. Do not change `loss_fn`, which runs
-once in each call of `update`.
+Repair `update(params, batch, learning_rate)` so that it returns the new params, the loss, and the
+dict `found` that the loss function returns along with the loss, in this order. Do not change
+`loss_fn`, which runs once in each call of `update`.
 
 - How many numbers does `loss_fn` return, and how many of them are to be differentiated?
 - Look at the line with `jax.grad`, and the second run of `loss_fn` below it.
@@ -30,7 +30,7 @@ def loss_fn(params, batch):
 
 
 def update(params, batch, learning_rate):
-    # Return the new params, the loss and what was found.
+    # Return the new params, the loss and the dict `found`.
     #: grads = jax.grad(loss_fn)(params, batch)
     #: loss, found = loss_fn(params, batch)
     # <solution>
@@ -54,7 +54,7 @@ def inputs(rng):
     return params, batch, np.float32(rng.uniform(0.1, 0.5))
 
 
-# %% check `update` returns the new params, the loss and what was found; pure jit; downhill
+# %% check `update` returns the new params, the loss and the dict `found`; pure jit; downhill
 def check(answer, params, batch, learning_rate):
     return answer.update(params, batch, learning_rate)
 
@@ -152,7 +152,7 @@ def update(params, batch, learning_rate):
 
 
 # %% idea three results
-# The caller needs three results, in this order: the new params, the loss, and what was found.
+# The caller needs three results, in this order: the new params, the loss, and the dict `found`.
 def update(params, batch, learning_rate):
     new_params, loss, found = right.update(params, batch, learning_rate)
     return new_params, (loss, found)
@@ -171,7 +171,7 @@ def update(params, batch, learning_rate):
 
 # %% idea late loss
 # The new params are right. The loss and the dict `found` belong to the params with which the step
-# began, and the run that is differentiated computes them.
+# began, and they are computed by the run that is differentiated.
 def update(params, batch, learning_rate):
     new_params, _, _ = right.update(params, batch, learning_rate)
     return new_params, *loss_fn(new_params, batch)

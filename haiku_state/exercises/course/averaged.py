@@ -5,7 +5,7 @@ write, 7 min, update/averaged_params#the-last-steps-jump-around
 Complete the three functions. A train state is a dict of `params`, `average` and `state`, and the
 average has the structure of the params. `start(params, state)` returns the first train state.
 `update(train_state, batch, decay)` returns the next train state: after the step, the average
-consists of the old average, with the weight `decay`, and of the new params, with the rest of the
+consists of the old average, with the weight `decay`, and of the new params, with the remaining
 weight. `evaluate(train_state, x)` returns the prediction of the averaged params with the state.
 
 - Which two trees does the new average depend on, and which of them has just been computed?

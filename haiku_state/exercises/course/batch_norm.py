@@ -6,13 +6,13 @@ Complete the module `Normalize`. With `is_training=True` it normalizes each colu
 mean and the variance of this batch and updates the running statistics: each of `mean` and `var` in
 the state becomes `decay_rate` times its old value plus `1 - decay_rate` times the value of the
 batch. With `is_training=False` it normalizes by the running statistics and changes nothing. It must
-also be right for inputs with a mean of 10,000 and a standard deviation of 1.
+also be accurate for inputs with a mean of 10,000 and a standard deviation of 1.
 
 - Which statistics does each of the two modes use, and which mode writes the state?
 - An `if is_training:` before the `return` can compute the statistics of the batch, write the
   running statistics, and let the last line use the statistics of the batch.
-- The variance is `((x - mean) ** 2).mean(axis=0)`, with the mean of the batch; both are written
-  with `hk.set_state`, as weighted sums of the old and the new value.
+- The variance is `((x - mean) ** 2).mean(axis=0)`, with the mean of the batch; the mean and the
+  variance are written with `hk.set_state`, as weighted sums of the old and the new value.
 """
 
 # %%
@@ -59,7 +59,7 @@ def inputs(rng):
     return np.float32(rng.uniform(0.6, 0.9)), state, x, far
 
 
-# %% check in training: the batch's own statistics, and new running ones; pure jit vmap tolerance=0.0001; batch statistics
+# %% check in training: the batch's own statistics, and updated running statistics; pure jit vmap tolerance=0.0001; batch statistics
 def check(answer, decay_rate, state, x, far):
     return pair_of(answer, decay_rate, True).apply({}, {"norm": state}, None, x)
 
@@ -78,7 +78,7 @@ def check(answer, decay_rate, state, x, far):
     return outputs, pair.apply({}, {"norm": state}, None, x[:1])[0], new_state
 
 
-# %% check far from zero, the variance is still right; tolerance=0.02; cancellation
+# %% check the variance is accurate even if the values are far from zero; tolerance=0.02; cancellation
 def check(answer, decay_rate, state, x, far):
     pair = pair_of(answer, 0.5, True)
     return pair.apply(*pair.init(None, far), None, far)
@@ -123,7 +123,7 @@ class Normalize(right.Normalize):
 
 # %% idea variance; how_to/far_from_zero#how-to-far-from-zero
 # The variance is the mean of the squared deviations, over all rows of the batch. It is neither a
-# root nor divided by the number of rows minus one.
+# square root nor divided by the number of rows minus one.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         d, var = self.decay_rate, hk.get_state("var", x.shape[1:], init=jnp.ones)

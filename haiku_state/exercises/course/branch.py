@@ -4,8 +4,8 @@ repair, 8 min, pure/thinking_in_jax#an-if-on-an-argument
 
 Repair `huber(error, limit)` so that it works under `jax.jit` and `jax.vmap` too, where `error` and
 `limit` are single numbers. Then repair `losses(errors, limit, average)`, which must remain a jitted
-function: `errors` is an array of one axis, and `average` is `True` or `False`. Called with `True`,
-it returns one number; with `False`, it returns as many as there are errors.
+function: `errors` is an array with one axis, and `average` is `True` or `False`. Called with
+`True`, it returns one number; with `False`, it returns one number for each error.
 
 - Which of the two `if` statements depends on a value that changes all the time, and which of them
   depends on a flag?

@@ -22,8 +22,8 @@ after the other.
 
 - Which five things does the old trainer remember from step to step, and where?
 - Begin with `start` and `update`: move the body of `train` and of `work` into one function, and
-  give each `self.…` its field. `place` needs no `reshape`, and `update` needs no `pmean`. In
-  `save`, the key needs `jax.random.key_data`.
+  replace each `self.…` with its field. `place` needs no `reshape`, and `update` needs no `pmean`.
+  In `save`, the key needs `jax.random.key_data`.
 - `update` begins with `w, state, opt_state, rng, step = train_state` and `rng, noise_rng =
   jax.random.split(rng)`. It ends with `return hs.TrainState(w, state, opt_state, rng, step + 1),
   {'loss': loss}`. The specs in `place` are `P()` and `P('data')`.

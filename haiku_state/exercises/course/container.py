@@ -19,7 +19,7 @@ passed to it.
 
 # %%
 # A swing has an angle and a speed, which change from step to step, and a
-# method of integration, with which Python chooses the formula.
+# method of integration, by which Python chooses the formula.
 from dataclasses import dataclass, replace
 
 import jax
@@ -135,7 +135,7 @@ class Swing(right.Swing):  # JAX knows a class, but not those that are derived f
 
 
 # %% idea static field
-# A string cannot be an array. A field with which Python chooses what is computed belongs to the
+# A string cannot be an array. A field by which Python chooses what is computed belongs to the
 # structure of the tree, not to its leaves.
 class Swing(right.Swing):
     pass
@@ -169,7 +169,7 @@ jax.tree_util.register_pytree_node(
 
 
 # %% idea changed in place; state/stateful_computations#state-in-state-out
-# The swing that was passed in has changed. A pure step does not change it but returns a new one.
+# The swing that was passed in has changed. A pure step does not change it but returns a new swing.
 def step(swing, seconds):
     after = right.step(swing, seconds)
     swing.angle, swing.speed = after.angle, after.speed
@@ -183,8 +183,8 @@ def step(swing, seconds):
 
 
 # %% idea same step
-# The numbers of a step must not change. Euler's method changes the speed with the old angle, and
-# the leapfrog method with the new angle.
+# The numbers of a step must not change. Euler's method changes the speed using the old angle, and
+# the leapfrog method uses the new angle.
 def step(swing, seconds):
     after = right.step(replace(swing, method="euler"), seconds)
     return replace(after, method=swing.method)

@@ -6,7 +6,7 @@ Write `count` and `reset` as pure functions: each takes the state and returns an
 state. The output of `count` is the increment, and the output of `reset` is `None`.
 
 - Which two things does a caller need from `count` in order to call it once more?
-- Look at the line with `return`: the output and the new state stand there as a pair.
+- Look at the line with `return`: the output and the new state appear there as a pair.
 - The new state is `state + increment`; write it after the output, separated by a comma.
 """
 
@@ -54,7 +54,7 @@ def check(answer, state, increment):
 
 
 # %% idea order
-# The output comes first, and the new state second: every function of the course does so.
+# Return the output first and the new state second, as all functions in this course do.
 def count(state, increment):
     return state + increment, increment
 

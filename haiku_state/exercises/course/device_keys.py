@@ -7,11 +7,11 @@ key `rng` is the same on all of them. Repair `add_noise` so that each device add
 normal noise, which differs from step to step, while the key for the next step is again the same on
 all devices. The same first key must always give the same noise.
 
-- What does a device know that the others do not?
-- `jax.random.split` makes two keys: one of them may differ from device to device, and the other
+- What does a device know that the other devices do not?
+- `jax.random.split` makes two keys: one key may differ from device to device, but the other key
   must not.
 - Fold `jax.lax.axis_index("devices")` into the key with which the noise is drawn, and leave the
-  other one as it is.
+  other key as it is.
 """
 
 # %%
@@ -44,7 +44,7 @@ def inputs(rng):
     return np.int32(rng.integers(1 << 30)), rng.integers(70, 120, (4, 500)).astype(float)
 
 
-# %% check Each device has its own noise, and all keep the same key; once; not normal
+# %% check Each device has its own noise, and all devices keep the same key; once; not normal
 def check(answer, seed, x):
     def two_steps(seed, x):
         # a new function each time, so that each is traced
@@ -85,7 +85,7 @@ def add_noise(rng, x):
 
 
 # %% idea noise of the data
-# For a different `x`, the noise is different. Only the key and the number of the device may
+# For a different `x`, the noise is different. Only the key and the index of the device may
 # determine the noise.
 def add_noise(rng, x):
     rng, noise_rng = jax.random.split(rng)

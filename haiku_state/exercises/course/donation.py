@@ -137,7 +137,7 @@ def train(step, train_state, batches):
 
 
 # %% idea caller's params
-# The params of the caller are gone: the train state held the caller's own arrays, and the first
+# The caller's params have been deleted: the train state held the caller's own arrays, and the first
 # step donated them.
 def start(params):
     return right.start(params) | {"params": params}

@@ -5,7 +5,7 @@ repair, 7 min, haiku/randomness#a-key-for-every-step
 Repair `start` and `run` so that no key is used twice. `start(rng, x)` returns params and a key;
 `run(params, rng, xs)` draws a separate mask for each step and returns the stacked outputs and a
 key. The check calls `start` once and then `run` twice: the second call gets the key that the first
-one returned.
+call returned.
 
 - How many times is each key used, if `start` is followed by `run`, and `run` by `run`?
 - One line is missing in each function: in `start` before `model.init`, and in `run` within the

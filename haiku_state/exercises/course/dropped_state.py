@@ -6,8 +6,8 @@ repair, 5 min, haiku/batch_norm#dropping-the-new-state
 returns params and state. Repair it so that `predict` can rely on what the training has seen. The
 check calls `train` and `predict` and looks at the returned state.
 
-- Which number in the state tells how many batches the model has seen?
-- Look at what `grad_fn` returns beside the gradients, and where it goes.
+- Which number in the state tells you how many batches the model has seen?
+- Look at what `grad_fn` returns along with the gradients, and where it goes.
 - The line with `grad_fn` assigns the second result to `_`. Which name is right?
 """
 

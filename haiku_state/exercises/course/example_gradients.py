@@ -31,7 +31,8 @@ def example_loss(params, x, y):
 
 
 def example_grads(params, xs, ys):
-    # Return the gradient of each example, with the examples as first axis.
+    # Return the gradient of each example, with the examples along the first
+    # axis.
     #: return None
     # <solution>
     grad_fn = jax.grad(example_loss)

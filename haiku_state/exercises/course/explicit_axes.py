@@ -69,7 +69,7 @@ def inputs(rng):
     return state, rng.normal(1, 2, size=(8, 4)), rng.integers(0, 8, size=2, dtype="int32")
 
 
-# %% check `update` runs on explicit axes and gives the numbers of a single device; ; other numbers
+# %% check `update` runs on explicit axes and computes the same numbers as on a single device; ; other numbers
 def check(answer, state, x, rows):
     with jax.set_mesh(explicit_mesh()):
         state, rows = jax.device_put((state, rows), P())
@@ -109,8 +109,8 @@ def moments(x):
 
 
 # %% idea layout of the state
-# The state is returned with a different layout from the layout that it had before, so its type
-# changes from step to step. Every device needs the whole state.
+# The returned state has a different layout than before, so its type changes from step to step.
+# Every device needs the whole state.
 def moments(x):
     return jnp.matmul(x.T, x, out_sharding=P("data")) / len(x)
 

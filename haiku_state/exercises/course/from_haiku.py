@@ -165,7 +165,7 @@ def apply(params, state, x):
 
 
 # %% idea order; state/stateful_computations#the-general-strategy
-# The output comes first, and the new state second: every function of the course does so.
+# Return the output first and the new state second, as all functions in this course do.
 def apply(params, state, x):
     return right.apply(params, state, x)[::-1]
 

@@ -8,7 +8,7 @@ before.
 
 The check calls `init(params)`, which returns the `opt_state`, and then calls `update(params, state,
 opt_state, batch)` several times, which returns the new params, state and `opt_state`. The
-`opt_state` may hold moments only of the params that are trained.
+`opt_state` may hold moments only for the params that are trained.
 
 - What does the optimizer do with a param whose gradient is zero?
 - Look at `optimizer.init` and `optimizer.update`: both get the params of the encoder too. Also look
@@ -115,7 +115,7 @@ def check(answer, params, state, batch):
     return two_steps(answer, params, state, batch)[1]
 
 
-# %% check The optimizer keeps moments only of the head; once; frozen moments
+# %% check The optimizer keeps moments only for the head; once; frozen moments
 def check(answer, params, state, batch):
     return sum(np.size(leaf) for leaf in jax.tree.leaves(answer.init(params)) if np.ndim(leaf))
 
@@ -163,14 +163,14 @@ def update(params, state, opt_state, batch):
 
 
 # %% idea dropped state
-# Not all of the state is frozen: the part of the head must advance.
+# Not all of the state is frozen: the head's part must advance.
 def update(params, state, opt_state, batch):
     params, _, opt_state = right.update(params, state, opt_state, batch)
     return params, state, opt_state
 
 
 # %% idea frozen moments; update/frozen_parts#params-by-name
-# The params are right, but the optimizer keeps moments of params that it never changes. It should
+# The params are right, but the optimizer keeps moments for params that it never changes. It should
 # not get these params at all.
 still = optax.masked(optax.set_to_zero(), {"encoder": True, "head": False})
 optimizer = optax.chain(right.optimizer, still)

@@ -178,8 +178,8 @@ class SquaredAverage(right.SquaredAverage):
 
 
 # %% idea moving average
-# In each step, the average keeps a part of itself and takes the rest from the new value, which here
-# is the square of the gradient.
+# In each step, the average keeps a part of itself and takes the remainder from the new value, which
+# here is the square of the gradient.
 class SquaredAverage(right.SquaredAverage):
     def __call__(self, gradient):
         return super().__call__(jnp.sqrt(jnp.abs(gradient)))

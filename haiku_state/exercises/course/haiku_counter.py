@@ -6,7 +6,7 @@ Write the module `Door`. Its state is one number, `count`: int32, of shape `()`,
 `Door()(people)` adds the number `people` to it and returns the new count. `reset()` sets it to 0
 and returns the count from before. The check transforms the module and calls it in several runs.
 
-- Which function reads a number of the state, and which one writes it?
+- Which function reads a number of the state, and which function writes it?
 - Both methods begin with `hk.get_state` and end with `hk.set_state` and `return`. Where does the
   initial value come from?
 - Read with `hk.get_state("count", (), jnp.int32, init=jnp.zeros)` and write with

@@ -2,12 +2,13 @@
 
 repair, 6 min, state/stateful_computations#you-have-met-this-before-random-keys
 
-All steps of this walker are the same, and so are its throws. Repair `walk` and `throw`.
+All steps of this walker are the same, and so are the results of all throws. Repair `walk` and
+`throw`.
 
-The state is a pair `(place, key)`. `walk(state)` returns a step from the standard normal
-distribution and the new state. `throw(state)` returns a fair coin and the new state, whose place is
-uniform between 0 and 1. The check calls both functions repeatedly with the state that they return
-and finds out whether a key is used twice.
+The state is a pair `(place, key)`. `walk(state)` returns a step drawn from the standard normal
+distribution and the new state. `throw(state)` returns the result of a fair coin toss and the new
+state, whose place is uniform between 0 and 1. The check calls both functions repeatedly, each time
+with the state that the last call returned, and finds out whether a key is used twice.
 
 - How many keys does one call need, if each key may be used only once?
 - Look at the line after `place, key = state`: there, the key has to be split.
@@ -16,13 +17,13 @@ and finds out whether a key is used twice.
 """
 
 # %%
-# A walker makes steps of random length, forward or back. Its state is a pair:
-# its place, and the random key for the steps to come.
+# A walker takes steps of random length, forward or back. Its state is a pair:
+# its place and the random key for future steps.
 import jax
 
 
 def walk(state):
-    # Make one step; return its length and the new state.
+    # Take one step; return its length and the new state.
     place, key = state
     #: step = jax.random.normal(key)
     #: return step, (place + step, key)
@@ -34,8 +35,8 @@ def walk(state):
 
 
 def throw(state):
-    # Throw the walker to a random place between 0 and 1, and a coin that says
-    # whether it is awake; return the coin and the new state.
+    # Throw the walker to a random place between 0 and 1, and toss a coin that
+    # says whether it is awake; return the coin and the new state.
     place, key = state
     #: place = jax.random.uniform(key)
     #: awake = jax.random.bernoulli(key)
@@ -78,7 +79,7 @@ def check(answer, seed, place):
     return {"different places": one[0] != two[0], "different walkers": one[0] != other[0]}
 
 
-# %% check The numbers of many walkers are distributed as they should be; once; distribution
+# %% check The numbers of many walkers follow the required distributions; once; distribution
 def check(answer, seed, place):
     def one(key):
         step, state = answer.walk((place, key))
@@ -147,8 +148,8 @@ def throw(state):
 
 
 # %% idea dependent draws; haiku/randomness#same-key-same-mask
-# The two draws are not independent: the value of one draw says something about the other. Draws
-# with separate keys are independent.
+# The two draws are not independent: the value of one draw says something about the other draw.
+# Draws with separate keys are independent.
 def throw(state):
     _, (place, key) = right.throw(state)
     return place < 0.5, (place, key)

@@ -2,10 +2,10 @@
 
 repair, 10 min, update/pmapped_update#the-last-partial-batch
 
-`evaluate(row_losses, rows, size)` cuts the rows into batches of `size` rows; the last batch may
-have fewer. Repair `evaluate` in two respects: it returns the exact mean of the losses of all rows,
-and `row_losses` is traced once, for a batch of `size` rows, and compiled. `row_losses` may be given
-any numbers as padding.
+`evaluate(row_losses, rows, size)` splits the rows into batches of `size` rows; the last batch may
+have fewer. Repair `evaluate` in two respects: it must return the exact mean of the losses of all
+rows, and `row_losses` must be traced once, for a batch of `size` rows, and compiled. `row_losses`
+may be given any numbers as padding.
 
 - How many rows does the last batch have, and how much does each of them count?
 - Every batch goes through `run` with the same shape. Afterwards, a mask says which of the losses
@@ -81,7 +81,7 @@ def closed_form(weights, rows):
     return {"mean": losses.mean(), "traced for": [4], "not compiled": 0}
 
 
-# %% check Rows that divide evenly are not padded by a batch; once; compiled once
+# %% check If the rows divide evenly, no batch of padding is added; once; compiled once
 def check(answer, weights, rows):
     return play(answer, weights, rows[:12])
 

@@ -5,7 +5,7 @@ write, 10 min, state/regression_by_hand#loss-and-update
 Write `init(key)`, `loss_fn(params, x, y)` and `update(params, x, y, learning_rate)`. The prediction
 is the sum of the three inputs, each times its weight, plus the bias.
 
-`update` makes one step of gradient descent. It returns a pair: the new params and the loss before
+`update` takes one step of gradient descent. It returns a pair: the new params and the loss before
 the step. The check compares the results with NumPy and runs `update` a thousand times from the
 params of `init`.
 

@@ -129,8 +129,8 @@ def update(state, x):
 
 
 # %% idea all that is needed
-# A state holds everything that the future depends on. A total alone does not tell which value has
-# to leave the average when a new value comes in.
+# A state holds everything that the future depends on. A total alone does not tell you which value
+# has to leave the average when a new value comes in.
 def update(state, x):
     total, seen = state.last + x, jnp.minimum(state.seen + 1, 4)  # four times the same total
     return total[0] / seen, State(total, seen)
@@ -143,14 +143,14 @@ def update(state, x):
 
 
 # %% idea window
-# Only the last four values count, so an older value has no influence any more.
+# Only the last four values count, so an older value no longer has any influence.
 def update(state, x):
     total, seen = state.last + x, state.seen + 1
     return total[0] / seen, State(total, seen)
 
 
 # %% idea order; state/stateful_computations#the-general-strategy
-# The output comes first, and the new state second: every function of the course does so.
+# Return the output first and the new state second, as all functions in this course do.
 def update(state, x):
     return right.update(state, x)[::-1]
 
@@ -175,7 +175,7 @@ def update(state, x):
 
 # %% idea changed in place; state/stateful_computations#state-in-state-out
 # The state that was passed in is overwritten. But the caller may go back to an earlier state, so
-# each update must leave it unchanged and return a new one.
+# each update must leave it unchanged and return a new state.
 def update(state, x):
     state.last[0] = x
     return right.update(state, x)

@@ -2,9 +2,9 @@
 
 repair, 5 min, haiku/pure_pair#where-the-names-in-params-and-state-come-from
 
-`distance(a, b)` compares two batches, and `encode(x)` encodes one. Both should use the same
-encoder. Repair `functions`: `model.init` makes the params of one module, `encoder`, and each of the
-two functions in `model.apply` works with them.
+`distance(a, b)` compares two batches, and `encode(x)` encodes a single batch. Both should use the
+same encoder. Repair `functions`: `model.init` makes the params of one module, `encoder`, and each
+of the two functions in `model.apply` works with them.
 
 - How many instances of `hk.Linear` are made when `distance` runs once?
 - Look at where the instance is made. How many times does that line run?

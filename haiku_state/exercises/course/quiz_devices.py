@@ -9,8 +9,8 @@ the program returns: numbers, and a string for the last program. Think before yo
 - When does Python run each line: once while it is traced, or in each call?
 - For the programs on devices, write down what each device has before the exchange: its row, its
   key, its count.
-- A weak type is replaced after the first call, a donated array is gone under all of its names, and
-  `pmean` averages what each device has computed up to that point.
+- A weak type is replaced after the first call, a donated array is deleted no matter which name
+  refers to it, and `pmean` averages what each device has computed up to that point.
 """
 
 # %%
@@ -188,7 +188,7 @@ third = 10
 
 # %% idea variance between; update/pmapped_update#fixing-it-afterwards
 # Each device computes the variance around the mean of its own row, and only then do the devices
-# exchange anything. What does a device know about the rows of the others at that point?
+# exchange anything. What does a device know about the rows of the other devices at that point?
 fourth = 5.0
 
 # %% idea one key; update/pmapped_update#one-key-per-device

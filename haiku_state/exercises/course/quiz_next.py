@@ -137,8 +137,8 @@ first = [1, 2, 3]
 second = 3
 
 # %% idea second name; beyond/five_ways#what-a-ref-can-do
-# A second name for a ref refers to the same memory. What was read from the ref is a value, which
-# does not change any more.
+# A second name for a ref refers to the same memory. What was read from the ref is a value, which no
+# longer changes.
 third = [0, 0]
 
 # %%
@@ -151,7 +151,7 @@ third = [1, 1]
 fourth = [4, 2]
 
 # %% idea hidden average; beyond/moving_to_nnx#the-built-in-layers
-# Haiku keeps two averages. One of them starts at zero and is biased towards it, and the other is
+# Haiku keeps two averages. One of them starts at zero and is biased towards zero, but the other is
 # corrected for that start; evaluation reads the corrected average.
 fifth = [4.0, 4.0]
 

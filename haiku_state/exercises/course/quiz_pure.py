@@ -3,8 +3,8 @@
 quiz, 8 min, pure/transformations#what-purity-buys
 
 Read the five programs without running them, and set `first`, `second`, `third`, `fourth` and
-`fifth` to what `first_program()` and the others return. Where a program returns a tuple, write a
-tuple.
+`fifth` to what `first_program()` and the other programs return. Where a program returns a tuple,
+write a tuple.
 
 - Which lines of each program run during a trace, and how many traces are there?
 - For each call, ask what a tracer stands for, and which of its properties are known. For each
@@ -148,7 +148,7 @@ first = 2.0
 first = (10.0, 10.0)
 
 # %% idea arrays never change; pure/thinking_in_jax#arrays-that-never-change
-# The values of a JAX array never change. Each line that seems to change an array makes a new one:
+# The values of a JAX array never change. Each line that seems to change an array makes a new array:
 # ask which names, if any, refer to it afterwards.
 second = (1.0, 1.0)
 

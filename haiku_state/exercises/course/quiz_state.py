@@ -180,7 +180,7 @@ def truth(right):
 first = (1, 5)
 
 # %% idea one object; state/stateful_computations#state-in-state-out
-# `push` has the form of a pure function, but is not one. How many lists are made, and how many
+# `push` has the form of a pure function, but it is not pure. How many lists are made, and how many
 # names do they have?
 second = (1, 2, 2)
 

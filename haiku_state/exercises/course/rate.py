@@ -11,7 +11,7 @@ calls `loss_fn`, which you should not change.
 
 - Which of the three numbers must Python itself know in order to run the function?
 - Look at `static_argnames` and at everything in the loop that is not an argument.
-- Only `steps` remains static. The weight decay becomes an argument, as the learning rate is.
+- Only `steps` remains static. The weight decay becomes an argument, like the learning rate.
 """
 
 # %%

@@ -123,7 +123,7 @@ def truth(right, vectors, seed, step, batches):
 
 # %% idea optimizer state
 # Momentum begins again from zero. The first loss after resuming is still the same, but from the
-# second loss on it is a different run.
+# second loss on, the run is a different run.
 def load(path):
     return right.load(path)._replace(opt_state=start().opt_state)
 

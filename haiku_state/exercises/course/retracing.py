@@ -2,14 +2,14 @@
 
 repair, 8 min, update/jitted_update#how-often-does-it-compile
 
-`train` is right but slow: it traces and compiles `step` in every iteration. Repair it so that
+`train` is correct but slow: it traces and compiles `step` in every iteration. Repair it so that
 `step` is traced only once for all batches and rates. The check calls `train(step, params, batches,
 rates)` with a list of batches of one shape and a list of Python numbers, and counts the traces.
 There are three causes.
 
 - For each argument of `run`: is its type the same in all calls? Is the called function the same in
   all calls?
-- The causes are in the line with `total`, and twice in the line with `jax.jit`.
+- One of the causes is in the line with `total`; the other two are in the line with `jax.jit`.
 - Call `jax.jit(step)` once, before the loop and with nothing static, and begin with
   `jnp.float32(0)`.
 """

@@ -3,11 +3,11 @@
 repair, 5 min, haiku/jax_inside_haiku#hkscan
 
 `model.apply({}, state, None, inflows)` should return the level after each hour and the state with
-the last level. Repair `forward`. `Tank` is right as it is, and the loop should be traced once,
+the last level. Repair `forward`. `Tank` is correct as it is, and the loop should be traced once,
 however many hours there are.
 
 - Which function sees the level change: the function outside the loop, or the body of the loop?
-- `hour` is right. Look at who calls it.
+- `hour` is correct. Look at who calls it.
 - Haiku has its own scan with the same arguments, which carries the state along.
 """
 

@@ -29,8 +29,8 @@ def flat_images(images):
 
 
 def block_levels(signal, size):
-    # Cut the signal into blocks of this size and drop the rest at its end.
-    # Return the square root of the mean square of each block.
+    # Cut the signal into blocks of this size and drop the remainder at the
+    # end. Return the square root of the mean square of each block.
     #: blocks = jnp.floor(signal.shape[0] / size).astype(int)
     # <solution>
     blocks = signal.shape[0] // size

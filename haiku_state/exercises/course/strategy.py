@@ -11,7 +11,7 @@ compiles and vectorizes them.
 
 - Which attributes does each method read, and which does it assign?
 - Go through `Tank.fill` line by line. Each `self.level` that is read becomes `state["level"]`, and
-  each that is assigned becomes an ordinary variable.
+  each `self.level` that is assigned becomes an ordinary variable.
 - Both functions end with `return output, {"level": ..., "spilled": ...}`. In `drain`, the output is
   the old level.
 """
@@ -86,7 +86,7 @@ def check(answer, state, amount):
     return answer.drain(state)
 
 
-# %% check A tank that is filled and drained three times is right in the end; jit; strategy
+# %% check A tank that is filled and drained three times ends up with the correct numbers; jit; strategy
 def check(answer, state, amount):
     seen = []
     for share in (0.1, 1.0, 0.5):
@@ -104,7 +104,7 @@ def fill(state, amount):
 
 
 # %% idea order
-# The output comes first, and the new state second: every function of the course does so.
+# Return the output first and the new state second, as all functions in this course do.
 def fill(state, amount):
     return right.fill(state, amount)[::-1]
 

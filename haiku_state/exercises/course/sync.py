@@ -107,8 +107,8 @@ def sync(state):
 
 
 # %% idea device axis; update/pmapped_update#the-device-axis
-# The first axis is the device axis, and the others belong to the state itself. Average only along
-# the first axis, and give the result to each replica.
+# The first axis is the device axis, and the other axes belong to the state itself. Average only
+# along the first axis, and give the result to each replica.
 def sync(state):
     return jax.tree.map(lambda leaf: leaf.mean(axis=0), state)
 
@@ -156,7 +156,7 @@ def sync(state):
 
 
 # %% idea by hand
-# The state is right, but `hs.sync_state` computed it. In this exercise, write that yourself.
+# The state is right, but `hs.sync_state` computed it. In this exercise, write it yourself.
 import haiku_state as hs
 
 

@@ -4,15 +4,15 @@ port, 10 min, update/meshes#two-ways-to-think
 
 Move the step from `pmap` to `jit` with whole arrays. `place(mesh, params, state, batch)` gets whole
 arrays and a mesh of four devices whose axis is called `data`. It returns the params, the state and
-the batch, placed on the mesh: the batch is split by rows, and the others are copied to each device.
-`step(params, state, rng, batch)` is then the step of a single device with the whole batch. It
-returns the new params and the new state and no longer names an axis.
+the batch, placed on the mesh: the batch is split by rows, and the params and the state are copied
+to each device. `step(params, state, rng, batch)` is then the step that a single device takes on the
+whole batch. It returns the new params and the new state and no longer names an axis.
 
 - Which lines exist only because each device sees only its own rows?
 - Look at every line that contains the axis name `data`: it is still needed only in `place`, in the
   layout of the batch.
-- `jax.device_put(batch, NamedSharding(mesh, P('data')))` cuts the rows; params and state get `P()`.
-  In `loss_fn` and `step`, remove `pmean` and `fold_in`, and replace `pmap` with `jax.jit`.
+- `jax.device_put(batch, NamedSharding(mesh, P('data')))` splits the rows; params and state get
+  `P()`. In `loss_fn` and `step`, remove `pmean` and `fold_in`, and replace `pmap` with `jax.jit`.
 """
 
 # %%
@@ -90,7 +90,7 @@ def inputs(rng):
     return params, state, batch, rng.integers(1, 1000, dtype="uint32")
 
 
-# %% check `place` cuts the batch and copies params and state; once; no device axis
+# %% check `place` splits the batch and copies params and state; once; no device axis
 def check(answer, params, state, batch, seed):
     return jax.tree.map(layout, placed(answer, params, state, batch))
 
@@ -124,7 +124,7 @@ def place(mesh, params, state, batch):
 
 # %% idea batch not cut; update/meshes#a-mesh-gives-names-to-devices
 # Every device holds all rows of the batch, so each does all of the work. A `PartitionSpec` names
-# the axis of the mesh that cuts the rows.
+# the axis of the mesh along which the rows are split.
 def place(mesh, params, state, batch):
     return jax.device_put((params, state, batch), NamedSharding(mesh, P()))
 
@@ -174,8 +174,8 @@ def step(params, state, rng, batch):
 
 
 # %% idea same numbers
-# The step must be the same as the step of a single device with the whole batch. Under `jit`, the
-# layout decides only where something is computed, not what.
+# The step must be the same as the step that a single device takes on the whole batch. Under `jit`,
+# the layout decides only where something is computed, not what is computed.
 
 
 # %% idea compiled step

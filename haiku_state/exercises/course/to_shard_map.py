@@ -9,11 +9,11 @@ without a device axis: `step(params, state, batch)` returns the new params and t
 A step must give the same result as on a single device that sees all rows. You may change `step` and
 the imports too. `shard_map` takes `mesh`, `in_specs` and `out_specs`.
 
-- Which of the three arguments is cut, and which are the same on every device?
+- Which of the three arguments is split, and which are the same on every device?
 - Look at `in_specs`, which has one entry for each argument. If the step is four times too large,
   look at `jax.grad`: what has the default `shard_map` already done with the gradient?
 - The specs are `P()` for params and state, and `P('data')` for the batch. Either turn tracking off,
-  as `shard_map` of `haiku_state.compat` does, or average the loss instead of its gradient.
+  as the `shard_map` in `haiku_state.compat` does, or average the loss instead of its gradient.
 """
 
 # %%
@@ -101,7 +101,7 @@ def check(answer, params, state, batch):
 
 # %% idea no device axis; update/meshes#two-ways-to-think
 # Under `pmap`, every array has a leading axis of devices. Under `shard_map`, arrays keep their own
-# shapes, and a `PartitionSpec` for each argument says which axis is cut.
+# shapes, and a `PartitionSpec` for each argument says which axis is split.
 def make_step(mesh):
     return shard_map(step, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 

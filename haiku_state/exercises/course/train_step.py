@@ -86,7 +86,7 @@ def closed_form(train_state, batches):
     return new, (errors**2).mean()
 
 
-# %% check Each of four compiled steps continues from the one before; once tolerance=0.0001; one bundle
+# %% check Each of four compiled steps continues from the previous step; once tolerance=0.0001; one bundle
 def check(answer, train_state, batches):
     step, losses = jax.jit(answer.train_step), []
     for batch in batches:
@@ -97,7 +97,7 @@ def check(answer, train_state, batches):
 
 # %% idea one bundle
 # The train state holds everything that is carried from step to step. Each of its parts changes in a
-# step, and the next step must begin with all of the new parts.
+# step, so the next step must begin with all of the new parts.
 def train_step(train_state, batch):
     opt_state = optimizer.init(train_state["params"])
     return right.train_step(train_state | {"opt_state": opt_state}, batch)
@@ -118,7 +118,7 @@ def train_step(train_state, batch):
 
 
 # %% idea dropped state; update/jitted_update#a-loss-that-returns-the-state
-# The forward pass has made a new state, but the returned train state still holds the old one.
+# The forward pass has made a new state, but the returned train state still holds the old state.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     return new | {"state": train_state["state"]}, loss
@@ -139,8 +139,8 @@ def train_step(train_state, batch):
 
 
 # %% idea two passes; update/jitted_update#a-loss-that-returns-the-state
-# The state has advanced twice in one step. One forward pass is enough, because it gives the loss,
-# the new state and what the gradient needs.
+# The state has advanced twice in one step. One forward pass is enough, because it provides the
+# loss, the new state and what the gradient needs.
 def train_step(train_state, batch):
     loss, state = loss_fn(train_state["params"], train_state["state"], batch)
     return right.train_step(train_state | {"state": state}, batch)[0], loss

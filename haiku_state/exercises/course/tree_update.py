@@ -6,7 +6,7 @@ repair, 8 min, state/pytrees#one-function-for-all-leaves
 arrays.
 
 `norm(tree)` returns one number for the whole tree. `clipped_step(params, grads, learning_rate,
-max_norm)` returns new params of the same structure. The check calls them with nested dicts, lists
+max_norm)` returns new params with the same structure. The check calls them with nested dicts, lists
 and tuples and with a single array.
 
 - Which of the two functions returns a tree, and which returns one number?
@@ -155,8 +155,8 @@ def clipped_step(params, grads, learning_rate, max_norm):
 
 
 # %% idea same step
-# For all leaves, the step is the same as for a single array: the scale comes from the norm of the
-# gradients and is at most 1.
+# The step is computed for a tree as for a single array: every leaf is scaled by the same factor,
+# which comes from the norm of all gradients and is at most 1.
 def clipped_step(params, grads, learning_rate, max_norm):
     size = learning_rate * jnp.minimum(1.0, max_norm / norm(params))
     return jax.tree.map(lambda p, g: p - size * g, params, grads)

@@ -40,7 +40,7 @@ def ask_server(request: dict[str, Any]) -> dict[str, Any] | None:
         ``language`` to tell the result in.
 
     Returns:
-      Whether the answer has ``passed``, and the ``text`` that tells it.
+      Whether the answer has ``passed``, and the ``text`` that says so.
     """
     if not hasattr(os, "fork") or not hasattr(socket, "AF_UNIX"):
         return None

@@ -244,15 +244,14 @@ RETRACE = (
     "dtype that each call returns"
 )
 REUSED = (
-    "the update reuses the memory of the old train state for the new one; keep a copy with "
+    "the update reuses the memory of the old train state for the new train state; keep a copy with "
     "jax.tree.map(jnp.copy, train_state)"
 )
 ENTRY = "pmap gives entry i of the leading axis to device i"
 STACKED = (
-    "these arrays are stacked, either the copies of all devices, made by `replicate`, or the "
-    "members of an ensemble, made by `jax.vmap`, and they would silently broadcast; members "
-    "belong in `jax.vmap(apply)` or "
-    "`vmap_update`"
+    "these arrays are stacked: they are either the copies of all devices, made by `replicate`, or "
+    "the members of an ensemble, made by `jax.vmap`, and they would silently broadcast; members "
+    "belong in `jax.vmap(apply)` or `vmap_update`"
 )
 
 PROBLEMS = {
@@ -262,7 +261,8 @@ PROBLEMS = {
         "the function was transformed with hk.transform, which has no place for state.",
         "hk.transform(f)",
         "pure_pair(f)",
-        "the function keeps state, but the pair of hk.transform neither takes nor returns it",
+        "the function keeps state, but the pair that hk.transform returns neither takes nor "
+        "returns it",
         "haiku/pure_pair",
         lambda: hs.init_train_state(hs.pure_pair(lambda: hs.Counter()()).init, SGD, KEY),
     ),
@@ -283,8 +283,8 @@ PROBLEMS = {
         "the module Counter was constructed, but it was not called.",
         "hk.transform_with_state(Counter)",
         "pure_pair(Counter)",
-        "hk.transform_with_state calls its argument with the inputs, and calling a class only"
-        " constructs a module, with the inputs as its arguments",
+        "hk.transform_with_state calls its argument with the inputs, but calling a class only "
+        "constructs a module, with the inputs as its arguments",
         "haiku/pure_pair",
         lambda: hs.init_train_state(hs.pure_pair(hs.Counter).init, SGD, KEY),
     ),
