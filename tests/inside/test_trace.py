@@ -271,8 +271,8 @@ def test_a_function_without_source_is_traced_without_lines():
 def test_generated_code_has_no_lines(monkeypatch):
     # Python 3.13 keeps the text of `python -c` under the name that dataclasses give their methods
     monkeypatch.setitem(linecache.cache, "<string>", (2, None, ["x\n"], "<string>"))
-    Pair = dataclasses.make_dataclass("Pair", ["left", "right"])
-    trace = hs.record_trace(lambda x: Pair(x, 2 * x).right, (1.0,))
+    pair = dataclasses.make_dataclass("Pair", ["left", "right"])
+    trace = hs.record_trace(lambda x: pair(x, 2 * x).right, (1.0,))
     assert [step.kind for step in trace.steps] == ["call", "line", "return", "run"]
 
 

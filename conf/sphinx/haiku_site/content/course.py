@@ -75,7 +75,7 @@ def minutes(page: Path) -> int:
 def cells(page: Path, without: tuple[str, ...] = ()) -> list[str]:
     """Return the code of a page's cells, in order, without those of some tags.
 
-    Cells with the tag ``answers`` are never among them: they need what only the build's kernels have.
+    Cells with the tag ``answers`` are never among them: only the build's kernels can run them.
     """
     tagged = _CELL.findall(page.read_text(encoding="utf-8"))
     return [code for header, code in tagged if not {"answers", *without} & {*_tags(header)}]

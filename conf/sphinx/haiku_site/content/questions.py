@@ -98,7 +98,7 @@ class MakeQuestions(SphinxTransform):
         at = why.parent.index(why)
         around = [node for node in why.parent[:at] if not isinstance(node, nodes.Invisible)]
         cells = around[-2:]
-        if ["predict", "answers"] != [tag for cell in cells for tag in _tags(cell)[:1]]:
+        if len(cells) < 2 or "predict" not in _tags(cells[0]) or "answers" not in _tags(cells[1]):
             raise QuestionError("stands after a cell with the tag predict and one with answers")
         cell, others = cells
         text = _text(around[:-2], cell.parent)
