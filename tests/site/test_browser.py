@@ -508,6 +508,55 @@ def test_the_header_keeps_to_one_line(open_page, server, language, width):
     assert boxes[-1][1] <= width
 
 
+QUESTION = "state/practice.html"
+
+
+@pytest.mark.parametrize(
+    ("language", "right", "wrong"), [("en", "Right.", "something else"), (ZH, "答对了", "不是这个")]
+)
+def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
+    open_page, server, language, right, wrong
+):
+    page = open_page(f"{server}/{language}/{QUESTION}")
+    question = page.locator("#question-frozen-rate")
+    cell = question.locator("xpath=..")
+    at = int(question.get_attribute("data-right"))
+    choices, said = question.get_by_role("radio"), question.get_by_role("status")
+    printed = question.locator("samp").nth(at).text_content()
+    answer = cell.locator("details.answer")
+    choices.nth((at + 1) % 3).check()
+    assert wrong in said.inner_text()
+    assert not answer.locator("pre").is_visible()
+    go(page, f"{server}/{language}/exercises/questions.html")
+    row = page.locator("li", has=page.locator("a[href$='#question-frozen-rate']"))
+    assert row.get_attribute("class") == "hs-wrong"
+    go(page, f"{server}/{language}/{QUESTION}")
+    choices.nth((at + 1) % 3).focus()
+    page.keyboard.press("ArrowUp")
+    assert right in said.inner_text()
+    assert answer.locator("pre").inner_text().strip() == printed
+    go(page, f"{server}/{language}/exercises/questions.html")
+    assert row.get_attribute("class") == "hs-right"
+    go(page, f"{server}/{language}/index.html")
+    assert re.search(r"\b1\b.*\b0\b", page.locator(".hs-score").inner_text())
+    assert page.complaints == []
+
+
+def test_a_question_without_scripts_has_its_answer_folded_and_on_paper_open(open_page):
+    page = open_page(url("en", QUESTION), java_script_enabled=False)
+    cell = page.locator(".cell:has(#question-frozen-rate)")
+    assert cell.get_by_role("radio").count() == 3
+    assert not cell.locator(".hs-reasons").is_visible()
+    cell.locator("summary").click()
+    assert cell.locator(".hs-reasons dt").count() == 2
+    page = open_page(url("en", QUESTION))
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".cell:has(#question-frozen-rate) .hs-reasons").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details.answer[open]").count() == 0
+
+
 @pytest.mark.parametrize(
     ("fold", "content"), [("details.sd-dropdown", ".sd-summary-content"), ("details.fold", "pre")]
 )

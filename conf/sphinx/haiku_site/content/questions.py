@@ -196,14 +196,14 @@ def _changed(changes: list[list[str]]) -> nodes.paragraph:
     for old, new in changes:
         text = _("with {new} instead of {old}") if new.strip() else _("without {old}")
         said += [nodes.Text(", ")] * bool(said) + _filled(text, old=old, new=new)
-    filled = _("Printed {changes}.").split("{changes}")
+    filled = str(_("Printed {changes}.")).split("{changes}")
     parts = [nodes.Text(filled[0]), *said, nodes.Text(filled[1])]
     return nodes.paragraph("", "", *parts, translatable=False, classes=["hs-instead"])
 
 
 def _filled(text: str, **values: str) -> list[nodes.Node]:
     """Put code into the places of a text."""
-    parts = re.split(r"\{(\w+)\}", text)
+    parts = re.split(r"\{(\w+)\}", str(text))
     return [
         nodes.literal("", "; ".join(map(str.strip, values[part].strip().splitlines())))
         if number % 2
