@@ -5,70 +5,29 @@
   // writing without spaces between words, or else what no letter has
   const SCRIPT = `[${language.script || "\\u0000"}]`;
   const UNSPACED = new RegExp(SCRIPT, "u");
-  const RUN = `${SCRIPT}+|(?:(?!${SCRIPT})[\\p{L}\\p{N}_.])+`;
-  const RUNS = new RegExp(RUN, "gu");
-  const FIRST_RUN = new RegExp(`^(?:${RUN}|.)`, "su");
+  const CHAR = `(?:(?!${SCRIPT})[\\p{L}\\p{N}_])`; // of a word with spaces around it, or of a name
+  const RUNS = new RegExp(`${SCRIPT}+|${CHAR}+(?:\\.${CHAR}+)*`, "gu");
   const HYPHEN = /(?<=\p{L})-(?=\p{L})/gu;
   const EMPTY = new Set(language.noIdeas.split(" "));
-  const DEFINITION = new RegExp(language.definition, "i");
-  const NO_IDEA = new RegExp([...EMPTY].filter((word) => UNSPACED.test(word)).sort((a, b) => b.length - a.length).join("|") || "^$", "g");
   const QUALIFIER = /(?<![\w.])(?:hs|haiku_state)\.(?=\w)/g;
-  const NAME = 0.8; // a term's other names, beside the one that was typed
-  const SECOND = [1, 0.25, 0.2]; // a page's second and third place, added to its best
+  const CODE = /^\S*(?:[a-z][A-Z]|[a-z]_|\.[a-z])\S*$/;
+  const LESSON = /^(?!api|how_to|changelog|license).*#$/; // teaches
+  // only reminds of what a lesson teaches
+  const ASIDE = /^(?:api\/(?!errors#.*\.)|reference\/(?:glossary|problems)#|changelog|license)|#(?:exercise-|further-reading)/;
   const CANDIDATES = 100;
   const RARE = 3; // what a word counts at most: a rare one may be there by chance
+  const NEXT = 0.25; // a page's second and third place, added to its best
   // Of the logarithm of a score. Fitted to the queries that are not held back.
   const WEIGHTS = {
-    words: 1.9, // what MiniSearch says
-    coverage: 4.5, // the share of the query that a place has
-    phrase: 1.3, // the text holds the query
-    together: 1.6, // neighbours in the query are neighbours in the text
-    // how alike the query and a heading, another name, the file or the title above are
-    "heading of page": 1.8,
-    "heading of section": 1.7,
-    "heading of name": 2.5,
-    "also of page": 3.8,
-    "also of section": 1.9,
-    "also of name": 0.9,
-    "heading of error": 1.2,
-    "heading of room": 1.5,
-    "also of error": 2, // its text
-    file: 0.8,
-    title: 0.5,
-    // the query is that
-    "is page": 3,
-    "is section": 0.6,
-    "is name": 1.9,
-    "is error": 1.9,
-    holds: 1.1, // a heading does
-    "is also": 0.5,
-    "is file": 1.7,
-    begun: 2.3, // the name begins so
-    qualified: 8, // the query is hs.name
-    owner: 0.8, // the query is name.attribute
-    code: 1.5, // a name, for a query that is code
-    taught: 0.6, // the glossary says that the term is taught there
-    "taught on page": 1.3,
-    // a lesson teaches, the rest reminds
-    page: 2.7,
-    "how-to": -0.8, // all of it is one place, in which many words stand
-    part: 0.1,
-    "whole page": 0.4, // for a query of one idea
-    "whole part": 1.1,
-    "one section": -0.5,
-    home: -0.4,
-    term: -2,
-    definition: 2.4,
-    exercise: -1.9,
-    bug: 1.1,
-    problem: -1.9,
-    api: -1.1,
-    room: -1.7,
-    error: 0.5,
-    changelog: -1.1,
-    "further-reading": -1.2,
-    "check-yourself": -0.3,
-    "in-practice": -0.3,
+    words: 1.5, // what MiniSearch says
+    coverage: 5.5, // the share of the query that a place has
+    together: 3, // neighbours in the query are neighbours in the text
+    called: 4, // how alike the query and a heading, another name or the file are
+    lesson: 5, // the same, of a lesson
+    holds: 5.5, // the heading holds the query
+    code: 2.5, // a name, for a query that is code
+    taught: 4, // the glossary says that this page teaches the term
+    aside: -2.5,
   };
 
   const plain = (text) =>
@@ -76,6 +35,7 @@
   const low = (text) => plain(text).toLowerCase();
   const runsOf = (text) => text.match(RUNS) ?? [];
   const lettersOf = (text) => text.replace(/[^\p{L}\p{N}]/gu, "");
+  const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   /** What is left of a text without spaces, marks and the plural. */
   const compact = (text) => lettersOf(low(text)).replace(/(?<=[a-z]{3})s$/, "");
 
@@ -85,8 +45,7 @@
       .split(/[._]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/)
       .filter(Boolean)
       .map((word) => word.toLowerCase());
-  const termsOfName = (run) => {
-    const name = run.replace(/^\.+|\.+$/g, "");
+  const termsOfName = (name) => {
     const last = name.split(".").pop().toLowerCase();
     return [...new Set([name.toLowerCase(), last, last.replaceAll("_", ""), ...wordsOfName(name)])].filter(Boolean);
   };
@@ -99,155 +58,88 @@
   const places = pages.flatMap(([page, found]) =>
     found.map(([anchor, heading, around, text, code, also], i) => {
       const name = anchor.includes(".") ? heading.split(".").pop() : "";
-      return { page, title: titles.get(page), anchor: i ? anchor : "", heading, around, text, code, also, name };
+      return { page, anchor: i ? anchor : "", heading, around, text, code, also, name };
     }),
   );
   places.forEach((place, id) => (place.id = id));
 
-  const KINDS = [
-    [/^(?:index|(?!exercises).*\/index)#$/, "part"],
-    [/^api\/errors#.*\./, "error"],
-    [/^api\/.*\./, "api"],
-    [/^api\//, "room"],
-    [/^reference\/glossary#./, "term"],
-    [/^reference\/bug_gallery#./, "bug"],
-    [/^reference\/problems#./, "problem"],
-    [/#exercise-/, "exercise"],
-    [/^how_to\/(?!index)/, "how-to"],
-    [/^(?:changelog|license)#/, "changelog"],
-    [/^index#/, "home"],
-    [/#$/, "page"],
-    [/#(?:further-reading|check-yourself|in-practice)$/, null],
-    [/./, "section"],
-  ];
-  const PAGES = ["page", "part", "how-to"];
-  const SELF = ["error", "room"];
-
-  /** A text as it is compared with a query: how many letters mean something, and all of them. */
-  function phrase(text) {
-    const said = runsOf(low(text)).map((run) => (EMPTY.has(run) ? "" : UNSPACED.test(run) ? run.replace(NO_IDEA, "") : run));
-    return { text: low(text), letters: lettersOf(said.join("")).length || 1, short: compact(text) };
-  }
-  /** Add what only a candidate needs. */
-  function described(place) {
-    if (place.kind) return place;
-    const { page, anchor, heading, also, name } = place;
-    const kind = KINDS.find(([pattern]) => pattern.test(`${page}#${anchor}`))[1] ?? anchor;
-    const file = page.replace(/(?:^|\/)index$/, "").split("/").pop().replaceAll("_", " ");
-    return Object.assign(place, {
-      kind,
-      of: PAGES.includes(kind) ? "page" : SELF.includes(kind) ? kind : kind === "api" ? "name" : "section",
-      near: compact(`${heading} ${place.text} ${also}`),
-      short: compact(heading),
-      headings: (name ? [name, wordsOfName(name).join(" ")] : heading.split(/ [·/] /)).map(phrase),
-      others: also.split("; ").filter(Boolean).map(phrase),
-      files: (anchor || !file ? [] : [file]).map(phrase),
-      titles: (anchor ? [place.title] : []).map(phrase),
-    });
-  }
-
   const index = new MiniSearch({
-    fields: ["heading", "title", "around", "text", "code", "also"],
+    fields: ["heading", "around", "text", "code", "also"],
     tokenize: terms,
     processTerm: (term) => term,
-    searchOptions: {
-      tokenize: (term) => [term],
-      boost: { heading: 3 },
-      bm25: { k: 1.2, b: 0.5, d: 0.5 },
-    },
+    searchOptions: { tokenize: (term) => [term], boost: { heading: 3 } },
   });
   const ready = index.addAllAsync(places, { chunkSize: 60 });
-
-  // A query is a list of ideas: a word, or a term of the glossary with its other names.
-  const others = new Map();
-  for (const group of synonyms.map((words) => words.map(low)))
-    for (const word of group) others.set(word, [...new Set([...(others.get(word) ?? []), ...group])]);
-  const teaching = new Map(Object.entries(taught).map(([term, place]) => [low(term), place]));
-  const known = [...others.keys()].sort((a, b) => b.length - a.length);
-  const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(language.segmenter, { granularity: "word" });
-  const segments = (run) =>
-    UNSPACED.test(run) && segmenter ? [...segmenter.segment(run)].map(({ segment }) => segment) : [run];
-
-  function termAt(text) {
-    const begins = (word) =>
-      text.startsWith(word) && (UNSPACED.test(word) || /^(?:e?s)?(?![\p{L}\p{N}_.])/u.test(text.slice(word.length)));
-    return known.find(begins);
-  }
-
-  function ideasOf(query) {
-    const ideas = new Map();
-    const add = (word, names, empty) => ideas.set(word.toLowerCase(), { word, names, empty });
-    for (let rest = plain(query).replace(QUALIFIER, ""); rest; ) {
-      const term = termAt(rest.toLowerCase());
-      if (term) add(term, others.get(term).filter((word) => word !== term), false);
-      const run = term ?? rest.match(FIRST_RUN)[0];
-      const next = UNSPACED.test(run) && !term ? known.map((word) => run.indexOf(word)).filter((at) => at > 0 && !language.negations.includes(run[at - 1])) : [];
-      const taken = run.slice(0, Math.min(run.length, ...next)); // up to the next term
-      for (const word of term ? [] : segments(taken).map((part) => part.replace(/^\.+|\.+$/g, "")))
-        if (runsOf(word).length)
-          add(word, [], EMPTY.has(word.toLowerCase()) || (UNSPACED.test(word) && [...word].length < 2));
-      rest = rest.slice(taken.length);
-    }
-    const found = [...ideas.values()];
-    return found.every(({ empty }) => empty) ? found : found.filter(({ empty }) => !empty);
-  }
 
   const stem = (word) => {
     const short = word.replace(/(?:ing|ed|es|s|e)$/, "");
     return short.length > 3 ? short : word;
   };
-  const exactly = (term) => ({ queries: [term], prefix: false, fuzzy: false });
-  const beginning = (term) => ({ queries: [term], prefix: true, fuzzy: false });
-  const all = (queries) => ({ combineWith: "AND", queries });
+  const beginning = (term) => ({ queries: [term], prefix: term.length > 2 || UNSPACED.test(term) });
   const any = (queries) => ({ combineWith: "OR", queries });
-  const weighted = (query, weight) => ({ ...any([query]), boostTerm: () => weight });
+  const all = (queries) => ({ combineWith: "AND", queries });
+  function lookUp(run) {
+    if (!UNSPACED.test(run)) return any([run, beginning(stem(run))]);
+    return run.length > 1 ? any(pairs(run).slice(0, -1)) : beginning(run);
+  }
+  const queryOf = ({ word, names }) => any([word, ...names].map((name) => all(runsOf(name).map(lookUp))));
 
-  function lookUp(run, way) {
-    if (UNSPACED.test(run)) {
-      const found = pairs(run).map(exactly);
-      if (found.length < 2) return beginning(run);
-      const whole = all(found.slice(0, -1));
-      return index.search(whole).length ? whole : any(found.slice(0, -1));
-    }
-    const word = run.toLowerCase();
-    const ways = [exactly(word)];
-    if (word.length > 2) ways.push(beginning(word));
-    if (way !== "name" && stem(word) !== word) ways.push(beginning(stem(word)));
+  /** Return a word that is nowhere as the one that is spelled like it, or else a name as its words. */
+  function repaired(run) {
+    if (run.length < 4 || UNSPACED.test(run) || EMPTY.has(run) || index.search(lookUp(run)).length) return run;
+    const [best] = index.search(run, { fuzzy: run.length > 5 ? 2 : 1 });
     const parts = wordsOfName(run);
-    if (parts.length > 1) ways.push(weighted(all(parts.slice(-2).map(exactly)), 0.8));
-    const query = any(ways);
-    const misspelled = way !== "name" && word.length > 3 && !index.search(query).length;
-    return misspelled ? { queries: [word], prefix: true, fuzzy: word.length > 5 ? 2 : 1 } : query;
-  }
-  const lookUpAll = (text, way) => all(runsOf(text).map((run) => lookUp(run, way)));
-  // a misspelled term has the other names of the term that it resembles
-  function repaired(idea) {
-    const word = idea.word.toLowerCase();
-    if (idea.names.length || UNSPACED.test(word) || word.length < 6 || index.search(lookUp(word)).some(({ terms }) => terms.includes(word))) return idea;
-    const alike = index.search(lookUp(word)).flatMap(({ terms }) => terms).find((term) => others.has(term));
-    return alike && !alike.startsWith(word) ? { ...idea, names: others.get(alike) } : idea;
-  }
-  const queryOf = ({ word, names }) =>
-    any([lookUpAll(word), ...names.map((name) => weighted(lookUpAll(name, "name"), NAME))]);
-  const before = new Map(); // what was found while the query was shorter
-  function hitsOf(idea) {
-    const key = [idea.word, ...idea.names].join();
-    if (!before.has(key)) before.set(key, index.search(queryOf(idea)));
-    return before.get(key);
+    return best?.terms[0] ?? (parts.length > 1 ? parts.map(repaired).join(" ") : run);
   }
 
-  const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  /** Return what finds an idea in a phrase: its words with their endings, its names, or what is spelled like it. */
-  function patternOf({ word, names }, hits) {
-    const short = stem(word.toLowerCase());
-    const found = hits.slice(0, 5).flatMap(({ terms }) => terms);
-    const alike = word.length < 4 || UNSPACED.test(word) || found.some((term) => term.startsWith(short) || word.toLowerCase().includes(term)) ? [] : found;
-    const ways = [word, ...names, ...alike].map((way) => {
-      if (UNSPACED.test(way)) return literally(low(way));
-      const parts = wordsOfName(way).map(literally);
-      return `(?<![a-z0-9])(?:${parts.length > 1 ? `${parts.join("[ _.]?")}|` : ""}${literally(stem(low(way)))}[a-z]{0,4})(?![a-z0-9])`;
+  // A query is a list of ideas: a word, or a term of the glossary with its other names.
+  const others = new Map();
+  for (const group of synonyms.map((words) => words.map(low)))
+    for (const word of group) others.set(word, [...new Set([...(others.get(word) ?? []), ...group])]);
+  const known = [...others.keys()].sort((a, b) => b.length - a.length).map((word) =>
+    UNSPACED.test(word)
+      ? `(?<![${language.negations}])${literally(word)}`
+      : `(?<!${CHAR}\\.?)${literally(word)}(?=(?:e?s)?(?!\\.?${CHAR}))`,
+  );
+  const TERM = new RegExp(`(${known.join("|")})(?:e?s(?!${CHAR}))?`, "u");
+  const teaching = new Map(Object.entries(taught).map(([term, place]) => [low(term), place.split("#")[0]]));
+  const segmenter = globalThis.Intl?.Segmenter && new Intl.Segmenter(language.segmenter, { granularity: "word" });
+  const segments = (text) =>
+    segmenter ? [...segmenter.segment(text)].map(({ segment }) => segment) : (text.match(/\s+|\S+/g) ?? []);
+  const wordsOf = (text) => runsOf(text).flatMap((run) => (UNSPACED.test(run) ? segments(run) : [run]));
+
+  function ideasOf(query) {
+    const ideas = new Map();
+    const add = (word, names, empty) => ideas.set(word, { word, names, empty });
+    query.split(TERM).forEach((part, i) => {
+      if (i % 2) return add(part, others.get(part).filter((name) => name !== part), false);
+      for (const word of wordsOf(part)) add(word, [], EMPTY.has(word) || (UNSPACED.test(word) && word.length < 2));
     });
+    const found = [...ideas.values()];
+    return found.every(({ empty }) => empty) ? found : found.filter(({ empty }) => !empty);
+  }
+
+  /** Return what finds an idea in a phrase: its words with their endings, or its names. */
+  function patternOf({ word, names }) {
+    const ways = [word, ...names].map((way) =>
+      UNSPACED.test(way) ? literally(way) : `(?<![a-z0-9])${literally(stem(way))}[a-z]{0,4}(?![a-z0-9])`,
+    );
     return new RegExp(ways.join("|"), "u");
+  }
+
+  /** A text as it is compared with a query. */
+  const phrase = (text) => ({ text: low(text), letters: lettersOf(text).length || 1 });
+  /** Add what only a candidate needs. */
+  function described(place) {
+    if (place.called) return place;
+    const { page, anchor, heading, text, also, name } = place;
+    const file = anchor ? "" : page.replace(/(?:^|\/)index$/, "").split("/").pop().replaceAll("_", " ");
+    const headings = name ? [name, wordsOfName(name).join(" ")] : heading.split(/ [·/] /);
+    return Object.assign(place, {
+      short: compact(heading),
+      near: compact(`${heading} ${text} ${also}`),
+      called: [...headings, ...also.split("; "), file].filter(Boolean).map(phrase),
+    });
   }
 
   /** Return how much of the query a phrase has, times how much of the phrase that is. */
@@ -261,55 +153,42 @@
   }
 
   function featuresOf({ place, score, rarity }, sought) {
-    const { page, anchor, kind, of, near, short, headings, others, files, titles, name } = described(place);
-    const { text, whole, names, words, ideas } = sought;
-    const like = (phrases) => Math.max(0, ...phrases.map((each) => likeness(each, sought)));
-    const is = (phrases) => phrases.some((each) => each.short === whole || names.includes(each.short));
-    const parts = wordsOfName(name);
-    const typed = words.flatMap(wordsOfName).slice(-parts.length);
-    const begun = name && typed.length === parts.length && typed.every((part, i) => parts[i].startsWith(part));
-    const rest = words.slice(1).filter((word, i) => near.includes(compact(words[i] + word)));
-    const share = (chosen) => chosen.reduce((sum, { rare }) => sum + rare / sought.rarity, 0);
-    const one = ideas.length === 1;
+    const { page, anchor, short, near, called, name } = described(place);
+    const { whole, words, ideas } = sought;
+    const address = `${page}#${anchor}`;
+    const together = words.slice(1).filter((word, i) => near.includes(compact(words[i] + word)));
+    const alike = Math.max(...called.map((each) => likeness(each, sought)));
+    const taught = ideas.filter((idea) => idea.taught === page);
     return {
       words: Math.log(score),
       coverage: Math.log(rarity / sought.rarity),
-      phrase: !one && whole.length > 5 && near.includes(whole),
-      together: one || words.length < 2 ? 0 : rest.length / (words.length - 1),
-      [`heading of ${of}`]: like(headings),
-      [`also of ${of}`]: like(others),
-      file: like(files),
-      title: like(titles),
-      [`is ${of}`]: is(headings),
+      together: together.length / Math.max(1, words.length - 1),
+      called: alike,
+      lesson: LESSON.test(address) && alike,
       holds: whole.length > 2 && short.includes(whole),
-      "is also": is(others),
-      "is file": is(files),
-      begun: begun && (short.endsWith(whole) || compact(typed.join("")) === whole),
-      qualified: name && text.search(QUALIFIER) === 0 && compact(name) === compact(text.split(".").pop()),
-      owner: name && compact(name) === sought.owner,
-      code: name && (sought.code || (parts.length > 1 && short.endsWith(text.toLowerCase()))),
-      taught: share(ideas.filter(({ taught }) => taught === `${page}${anchor && "#"}${anchor}`)),
-      "taught on page": share(ideas.filter(({ taught }) => taught?.split("#")[0] === page)),
-      [kind]: 1,
-      [`whole ${kind}`]: one,
-      [`one ${of}`]: one,
-      definition: kind === "term" && sought.definition,
+      code: name && sought.code,
+      taught: taught.reduce((sum, { rare }) => sum + rare, 0) / sought.rarity,
+      aside: ASIDE.test(address),
     };
   }
   const scoreOf = (features) =>
-    Math.exp(Object.entries(features).reduce((sum, [name, value]) => sum + value * (WEIGHTS[name] ?? 0), 0));
+    Math.exp(Object.entries(features).reduce((sum, [name, value]) => sum + WEIGHTS[name] * value, 0));
 
   /** Return pages, best first, each with its three best places and the words to mark in them. */
   async function search(query) {
     await ready;
-    const ideas = ideasOf(query).map(repaired);
+    const typed = plain(query).trim();
+    const bare = typed.replace(QUALIFIER, "");
+    const asked = bare.toLowerCase().replace(RUNS, repaired);
+    const parts = runsOf(bare).map(wordsOfName).filter((words) => words.length > 1).flat();
+    const ideas = ideasOf(asked);
     const found = new Map();
     let rarity = 0;
     for (const idea of ideas) {
-      const hits = hitsOf(idea);
+      const hits = index.search(queryOf(idea));
       const rare = Math.min(RARE, Math.log(1 + places.length / (1 + hits.length)));
-      const taught = [idea.word, ...idea.names].map((name) => teaching.get(low(name))).find(Boolean);
-      Object.assign(idea, { rare, taught, pattern: patternOf(idea, hits) });
+      const taught = [idea.word, ...idea.names].map((name) => teaching.get(name)).find(Boolean);
+      Object.assign(idea, { rare, taught, pattern: patternOf(idea) });
       rarity += rare;
       for (const { id, score, terms } of hits) {
         const hit = found.get(id) ?? { place: places[id], score: 0, rarity: 0, terms: [] };
@@ -319,25 +198,13 @@
         found.set(id, hit);
       }
     }
-    const text = plain(query).trim();
-    const asked = text.replace(DEFINITION, "");
-    const sought = {
-      text,
-      ideas,
-      rarity,
-      whole: compact(asked.replace(QUALIFIER, "")),
-      names: ideas.length === 1 ? ideas[0].names.map(compact) : [],
-      words: runsOf(asked).flatMap(segments),
-      definition: asked !== text,
-      code: /^\S*(?:[a-z][A-Z]|[a-z]_|\.[a-z])\S*$/.test(text),
-      owner: /^[\w.]+\.\w+$/.test(text) ? compact(text.split(".").at(-2)) : "",
-    };
+    const sought = { ideas, rarity, whole: compact(asked), words: wordsOf(asked), code: CODE.test(typed) };
     const roughly = (hit) => hit.score * hit.rarity ** 2;
     const hits = [...found.values()].sort((a, b) => roughly(b) - roughly(a)).slice(0, CANDIDATES);
     for (const hit of hits) hit.score = scoreOf(featuresOf(hit, sought));
     const best = grouped(hits.sort((a, b) => b.score - a.score));
     for (const { hits } of best) {
-      for (const hit of hits) hit.marks = marksOf(hit, ideas);
+      for (const hit of hits) hit.marks = marksOf(hit, ideas, parts);
       // what a place is found by may stand below it
       for (const hit of hits) if (!hit.marks.length) hit.marks = hits.flatMap(({ marks }) => marks);
     }
@@ -347,26 +214,25 @@
   function grouped(hits) {
     const groups = new Map();
     for (const hit of hits) {
-      const { page, title } = hit.place;
+      const { page } = hit.place;
       const part = titles.get(page.replace(/[^/]*$/, "index")) ?? "";
-      if (!groups.has(page)) groups.set(page, { page, title, part, hits: [], score: 0 });
+      if (!groups.has(page)) groups.set(page, { page, title: titles.get(page), part, hits: [], score: 0 });
       const group = groups.get(page);
-      const own = group.hits.length;
-      const lesson = !/^(?:api|reference|exercises)\//.test(page);
-      if (own < 3) group.hits.push(hit);
-      group.score += hit.score * (lesson || !own ? (SECOND[own] ?? 0) : 0);
+      if (group.hits.length === 3) continue;
+      group.score += hit.score * (group.hits.length ? NEXT : 1);
+      group.hits.push(hit);
     }
     return [...groups.values()].sort((a, b) => b.score - a.score);
   }
 
   // what was typed, or its other names, as they stand in the place
-  function marksOf({ place, terms }, ideas) {
+  function marksOf({ place, terms }, ideas, parts) {
     const text = low(`${place.heading} ${place.text}`);
     const typed = ideas.flatMap(({ word }) => runsOf(word)).flatMap(termsOfName).map(stem);
     const begun = terms.filter((term) => !UNSPACED.test(term) && typed.some((word) => term.startsWith(word)));
-    const whole = ideas.flatMap(({ word, names }) => [low(word), ...names]);
+    const whole = ideas.flatMap(({ word, names }) => [word, ...names]);
     const here = (words) => [...new Set(words)].filter((word) => word.length > 1 && text.includes(word));
-    const marks = here([...whole, ...begun]);
+    const marks = here([...whole, ...begun, ...parts]);
     return (marks.length ? marks : here(terms)).sort((a, b) => b.length - a.length);
   }
 
@@ -383,12 +249,12 @@
     const first = at < length / 3 ? 0 : Math.floor(at - length / 4);
     const near = text.slice(0, first).match(/^.*[^\p{L}\p{N}]/su)?.[0].length ?? 0;
     const part = text.slice(near, first + length + 20);
-    const words = segmenter ? [...segmenter.segment(part)] : [...part.matchAll(/\S+|\s+/g)].map((word) => ({ segment: word[0], index: word.index }));
-    const edges = words.map(({ index }) => near + index);
+    let edge = near;
+    const edges = segments(part).map((word) => (edge += word.length) - word.length);
     const start = first ? edges.findLast((edge) => edge <= first) : 0;
     const end = start + length < text.length ? edges.findLast((edge) => edge <= start + length) : text.length;
     return (start ? "… " : "") + text.slice(start, end).trim() + (end < text.length ? " …" : "");
   }
 
-  globalThis.siteSearch = { search, split, excerpt, ready, places };
+  globalThis.siteSearch = { search, split, excerpt };
 })();

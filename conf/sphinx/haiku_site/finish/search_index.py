@@ -236,7 +236,6 @@ def query_language(language: str) -> dict[str, str]:
         "script": scripts(),
         "segmenter": unspaced.get(language) or next(iter(unspaced.values()), language),
         "noIdeas": " ".join(site.no_ideas for site in known),
-        "definition": "|".join(site.definition for site in known if site.definition),
         "negations": "".join(site.negations for site in known),
     }
 

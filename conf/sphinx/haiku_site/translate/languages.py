@@ -37,7 +37,6 @@ class Site:
       lesson: what a lesson is called in a query, by its ``{number}``.
       numerals: the signs for one to ten, if numbers are written with them.
       no_ideas: words that say nothing in a query.
-      definition: the pattern of what is around a term in a question for its meaning.
       negations: letters after which a term means the opposite.
       same_letters: the file with another letter for each that is searched like it.
       header: the first line of a catalog.
@@ -66,7 +65,6 @@ class Site:
     lesson: str = ""
     numerals: str = ""
     no_ideas: str = ""
-    definition: str = ""
     negations: str = ""
     same_letters: str = ""
     header: str = ""
