@@ -1,5 +1,6 @@
 # %% 1
 rerun("def train(", {"optax.adamw(0.01, weight_decay=0.1)": "optax.sgd(0.1)"})
+rerun("by_stopping = ")
 factor, moved = by_stopping
 says(f"the factor is {factor:.4f}", f"by {moved:.3f}")
 # %% 2
