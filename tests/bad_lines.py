@@ -197,9 +197,9 @@ LINES = [
     Row(f"train --plot FOLDER/{LONG}.png", 2, "cannot be written: File name too long"),
     # a function to explain
     Row("explain", 2, "the following arguments are required: FILE.py:FUNCTION"),
-    Row("explain model.py", 2, r"'model\.py' is not FILE\.py:FUNCTION"),
+    Row("explain model.py", 2, r"'model\.py' does not have the form FILE\.py:FUNCTION"),
     Row("explain ''", 2, "'' does not have the form FILE.py:FUNCTION"),
-    Row("explain model.py:", 2, r"'model\.py:' is not FILE\.py:FUNCTION"),
+    Row("explain model.py:", 2, r"'model\.py:' does not have the form FILE\.py:FUNCTION"),
     Row("explain :double", 2, "':double' does not have the form FILE.py:FUNCTION"),
     Row("explain 'model.py:double(1)'", 2, r"'double\(1\)' is not the name of .* with --args"),
     Row("explain model.py:.double", 2, r"'\.double' is not the name of a function"),

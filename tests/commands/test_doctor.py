@@ -152,7 +152,7 @@ REPORTS = {
         WORK,
         0,
         ["All steps work, and this set of versions is tested."],
-        ["各项全部通过，版本组合也实测过。"],
+        ["各项全部通过，这个版本组合也实测过。"],
     ),
     "untested, and works": (
         core(SIX, dm_haiku="0.0.17"),

@@ -79,7 +79,7 @@ def test_what_a_reader_has_written_stays(lab, tmp_path):
     assert file.read_text() == "mine"
     assert text == (
         "New notebooks in haiku_lessons_en: 1.\n"
-        "Notebooks in haiku_lessons_en that are as you left them: 3.\n"
+        "Notebooks in haiku_lessons_en that were kept as you left them: 3.\n"
     )
 
 

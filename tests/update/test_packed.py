@@ -63,7 +63,9 @@ def test_leaves_of_one_dtype_share_an_array_and_keys_and_large_leaves_do_not():
 
 def test_a_plain_train_state_is_told_to_be_placed():
     train_state = state_with({"w": jnp.ones(2)})
-    with pytest.raises(ArgumentError, match=r"^train_state is TrainState, .* what run\.place"):
+    with pytest.raises(
+        ArgumentError, match=r"^train_state is TrainState, .* the result of run\.place"
+    ):
         packing(16)(train_state, {})
 
 
