@@ -37,6 +37,8 @@ class FoldCells(SphinxTransform):
     def apply(self, **kwargs: Any) -> None:
         """Mark each cell; MyST-NB wraps it when the page is written."""
         for cell in compat.parts_of_cells(self.document, "cell_code"):
+            if any(isinstance(child, Fold) for child in cell):
+                continue  # a question folds its own output
             for tag, (part, text) in FOLDED.items():
                 if tag in compat.tags(cell):
                     compat.fold(cell, part, _(text))
