@@ -18,6 +18,7 @@ LOADING_RELS = {"stylesheet", "preload", "icon", "shortcut icon", "modulepreload
 INLINE = {"a", "abbr", "b", "cite", "em", "i", "kbd", "small", "span", "strong", "sub", "sup"}
 SILENT = {
     "code",
+    "samp",
     "pre",
     "script",
     "style",
