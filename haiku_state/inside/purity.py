@@ -473,7 +473,7 @@ def _unseen(run: _Run) -> Iterator[Sentence]:
     for name in watch.kept:
         yield Sentence(_("a way to take the tracer out of `{name}`: it is still there"), name=name)
     if run.stopped is not None:
-        stopped = _("what follows line {line}: going on would change something outside")
+        stopped = _("the code after line {line}: it would change something outside the function")
         yield Sentence(stopped, line=run.stopped.line)
     if watch.is_lazy:
         yield Sentence(_("the body of a generator or a coroutine: a call does not run it"))

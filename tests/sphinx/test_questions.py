@@ -77,7 +77,8 @@ def question(right, wrong, reasons):
     document = new_document("page")
     environment = types.SimpleNamespace(docname="page")
     document.settings.env = environment
-    asked = nodes.paragraph("", "", nodes.strong("", "Predict:"), nodes.Text(" what\nis it?"))
+    bold = nodes.strong("", "Predict:")
+    asked = nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(" what\nis it?"))
     lines = [json.dumps({"changes": [["a", new]], "output": output}) for new, output in wrong]
     items = [nodes.list_item("", nodes.paragraph("", text)) for text in reasons]
     why = Why("", nodes.bullet_list("", *items), name="it")
@@ -92,7 +93,7 @@ def question(right, wrong, reasons):
 
 def test_the_answers_of_a_question_are_buttons_and_its_reasons_are_folded():
     section, known = question("1 1 1", [("", "1 2 3"), ("b", "0 0 0")], ["Yes.", "Jit.", "Zero."])
-    assert known == {"page": [("it", "what is it?")]}
+    assert known == {"page": [("it", "What is it?")]}
     _title, _asked, made = section.children
     _source, form, fold = made.children
     html = form.astext()

@@ -125,10 +125,15 @@ def _tags(node: nodes.Node) -> list[str]:
 
 
 def _text(before: list[nodes.Node], section: nodes.Element) -> str:
-    """Return what is asked: the paragraph before that begins in bold, or the title above."""
-    last = before[-1] if before else None
-    if isinstance(last, nodes.paragraph) and isinstance(last[0], nodes.strong):
-        return " ".join("".join(node.astext() for node in last[1:]).split())
+    """Return what is asked: the paragraph before that begins in bold, or the title above.
+
+    It begins with a capital letter, unless it begins with code.
+    """
+    if before and isinstance(before[-1], nodes.paragraph):
+        first, *said = [node.astext() for node in before[-1] if node.astext()]
+        if any(isinstance(node, nodes.strong) and node.astext() == first for node in before[-1]):
+            text = " ".join("".join(said).split()).lstrip(":： ")
+            return text[0].upper() + text[1:] if said[0].strip(":： ") else text
     return " ".join(section[section.first_child_matching_class(nodes.title)].astext().split())
 
 
