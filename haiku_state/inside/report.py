@@ -280,8 +280,8 @@ class Report:
             - branches that this call did not take, and what other arguments would do
 
         References:
-          The library ``rich``, which produces the colors; set the variable ``NO_COLOR`` to turn them
-          off.
+          The library ``rich``, which produces the colors; set the variable ``NO_COLOR`` to turn
+          them off.
         """
         pieces: list[tuple[str, str]] = []
         for index, block in enumerate(_blocks(self)):

@@ -39,7 +39,7 @@ says(f"The sum is {clip(v).sum():.0f}.")
 try:
     jax.jit(clip)(v)
 except jax.errors.NonConcreteBooleanIndexError:
-    says("raises the error that `negatives` raised")
+    says("raises the same error as `negatives`")
 else:
     raise AssertionError("jit does not refuse the mask")
 fixed = jax.jit(lambda x: jnp.where(x < 0, 0, x))

@@ -63,4 +63,5 @@ step, traces = make_step()
 for k in range(20):
     rate = 0.1 * 0.9**k
     step(start, np.float32(rate) if k % 2 else rate)
-says(f"traces {len(traces)} times, not 20 times")
+words = {2: "two", 20: "twenty"}
+says(f"traced {words[len(traces)]} times, not 20 times")

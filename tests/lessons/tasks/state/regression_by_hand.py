@@ -10,7 +10,7 @@ momentum_history = [params]
 for _ in range(steps):
     params, opt_state, _ = momentum_update(params, opt_state, x, y)
     momentum_history.append(params)
-says(f"it is {first_to_stay(history)} and {first_to_stay(momentum_history)}.")
+says(f"the numbers are {first_to_stay(history)} and {first_to_stay(momentum_history)}.")
 
 # %% 2
 rerun(
@@ -41,6 +41,6 @@ for step in range(1, 41):
     updates, _ = optimizer.update(grads, opt_state, params)
     params = optax.apply_updates(params, updates)
     seen[step] = params
-says(f"After 10 steps the weight is {seen[10].weight:.1f} and the bias {seen[10].bias:.1f}")
-says(f"after 39 they are {seen[39].weight:.1f} and {seen[39].bias:.1f}")
-says(f"after 40 they are {seen[40].weight:.1f} and {seen[40].bias:.1f}")
+says(f"After 10 steps, the weight is {seen[10].weight:.1f} and the bias {seen[10].bias:.1f}")
+says(f"after 39 steps, they are {seen[39].weight:.1f} and {seen[39].bias:.1f}")
+says(f"after 40 steps, they are {seen[40].weight:.1f} and {seen[40].bias:.1f}")

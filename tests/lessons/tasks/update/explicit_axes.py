@@ -12,7 +12,7 @@ if explicit:
             eval(line)
         except Exception as error:
             refused.append((line, type(error).__name__))
-    says("The other two end in a `ShardingTypeError`")
+    says("The other two raise a `ShardingTypeError`")
     assert refused == [
         ("jnp.median(x, axis=0)", "ShardingTypeError"),
         ("jnp.cov(x.T)", "ShardingTypeError"),
@@ -45,10 +45,10 @@ if explicit:
     try:
         jax.jit(update)(placed, split)
     except Exception as error:
-        says(f"ends in a `{type(error).__name__}`")
+        says(f"raises a `{type(error).__name__}`")
     else:
         raise AssertionError("nothing was raised")
     rerun("def forward(x, is_training)", {loss: right})
     rerun("placed = jax.device_put")
     assert distance(after.params, alone.params) < 1e-6
-    says("the params agree within 1e-6")
+    says("the params agree to within 1e-6")

@@ -14,7 +14,7 @@ for chunk in hs.stack_batches(hs.batches(data.train, 16, seed=0), 20):
     train_state, metrics = run(train_state, chunk)
     sizes.append(len(metrics["loss"]))
 assert train_state.step == 89
-says(f"There are {len(sizes)} calls, the last one of {sizes[-1]} steps")
+says(f"There are {len(sizes)} calls, the last of which has {sizes[-1]} steps")
 says(f"the trace count is {run.trace_count}")
 # %% 3
 pair, update, start = make(8)

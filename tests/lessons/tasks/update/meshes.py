@@ -35,4 +35,4 @@ def last_loss(run):
 
 one = last_loss(hs.jit_update(hs.make_update(whole_loss, larger)))
 ported = last_loss(port(hs.make_update(local_loss, larger)))
-says(f"is {one:.1f} on one device, and `{ported}` in the port")
+says(f"is {one:.1f} on one device but `{ported}` in the port")
