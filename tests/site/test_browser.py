@@ -512,10 +512,11 @@ QUESTION = "state/practice.html"
 
 
 @pytest.mark.parametrize(
-    ("language", "right", "wrong"), [("en", "Right.", "something else"), (ZH, "答对了", "不是这个")]
+    ("language", "right", "wrong", "again"),
+    [("en", "Right.", "something else", "(to repeat)"), (ZH, "答对了", "不是这个", "(需要再做)")],
 )
 def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
-    open_page, server, language, right, wrong
+    open_page, server, language, right, wrong, again
 ):
     page = open_page(f"{server}/{language}/{QUESTION}")
     question = page.locator("#question-frozen-rate")
@@ -530,6 +531,7 @@ def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
     go(page, f"{server}/{language}/exercises/questions.html")
     row = page.locator("li", has=page.locator("a[href$='#question-frozen-rate']"))
     assert row.get_attribute("class") == "hs-wrong"
+    assert again in row.text_content()
     go(page, f"{server}/{language}/{QUESTION}")
     choices.nth((at + 1) % 3).focus()
     page.keyboard.press("ArrowUp")
@@ -537,6 +539,7 @@ def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
     assert answer.locator("pre").inner_text().strip() == printed
     go(page, f"{server}/{language}/exercises/questions.html")
     assert row.get_attribute("class") == "hs-right"
+    assert again not in row.text_content()
     go(page, f"{server}/{language}/index.html")
     assert re.search(r"\b1\b.*\b0\b", page.locator(".hs-score").text_content())
     assert page.complaints == []

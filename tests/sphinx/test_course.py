@@ -31,6 +31,15 @@ def test_each_page_of_a_part_is_a_lesson():
     assert [lesson.number for lesson in COURSE.values()] == [*range(1, len(COURSE) + 1)]
 
 
+def test_what_is_opened_is_closed():
+    # MyST closes a fence at the end of its page without a word, and what follows is inside it
+    fence = re.compile(r"^ *:::(.*)$", re.MULTILINE)
+    for page in DOCS.rglob("*.md"):
+        marks = fence.findall(page.read_text(encoding="utf-8"))
+        ends = marks.count("")
+        assert len(marks) == 2 * ends, page
+
+
 def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
     page = tmp_path / "lesson.md"
     prose = "word " * 299 + "[word](a/long/address.md)\n"  # 300 words, 2 minutes

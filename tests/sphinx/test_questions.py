@@ -6,9 +6,10 @@ import types
 import pytest
 from docutils import nodes
 from docutils.utils import new_document
-from haiku_site.content.folds import Fold
+from haiku_site.content.folds import Fold, FoldCells
 from haiku_site.content.questions import MakeQuestions, QuestionError, Why, _check_names
-from haiku_site.execute.answers import Answers, output_of
+from haiku_site.execute.answers import Answers
+from haiku_site.notebooks.markdown import Markdown
 
 PROGRAM = "count = 0\nfor step in range(3):\n    count += 1\nprint('count', count)"
 
@@ -57,11 +58,6 @@ def test_what_is_replaced_is_there_once(old):
         answers.instead(old, "x")
 
 
-def test_what_a_compiled_program_prints_is_part_of_the_answer():
-    code = "import jax\njax.jit(lambda x: jax.debug.print('x is {}', x))(2.0)"
-    assert output_of(code, {}) == "x is 2.0"
-
-
 def cell(tag, printed):
     block = nodes.literal_block(printed, printed)
     output = nodes.container("", block, nb_element="cell_code_output")
@@ -72,13 +68,13 @@ def cell(tag, printed):
     )
 
 
-def question(right, wrong, reasons):
+def question(right, wrong, reasons, asked=("Predict:", " what\nis it?")):
     """The page of one question, made."""
     document = new_document("page")
     environment = types.SimpleNamespace(docname="page")
     document.settings.env = environment
-    bold = nodes.strong("", "Predict:")
-    asked = nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(" what\nis it?"))
+    bold = nodes.strong("", asked[0])
+    asked = nodes.paragraph("", "", nodes.Text(""), bold, nodes.Text(asked[1]))
     lines = [json.dumps({"changes": [["a", new]], "output": output}) for new, output in wrong]
     items = [nodes.list_item("", nodes.paragraph("", text)) for text in reasons]
     why = Why("", nodes.bullet_list("", *items), name="it")
@@ -88,6 +84,7 @@ def question(right, wrong, reasons):
     section = nodes.section("", title, asked, cell("predict", right), others, why)
     document += section
     MakeQuestions(document).apply()
+    FoldCells(document).apply()
     return section, environment.haiku_questions
 
 
@@ -95,6 +92,7 @@ def test_the_answers_of_a_question_are_buttons_and_its_reasons_are_folded():
     section, known = question("1 1 1", [("", "1 2 3"), ("b", "0 0 0")], ["Yes.", "Jit.", "Zero."])
     assert known == {"page": [("it", "What is it?")]}
     _title, _asked, made = section.children
+    assert "hide_mode" not in made  # or MyST-NB would fold an output that is not there
     _source, form, fold = made.children
     html = form.astext()
     assert html.count('<input type="radio" name="question-it"') == 3
@@ -108,6 +106,27 @@ def test_the_answers_of_a_question_are_buttons_and_its_reasons_are_folded():
         "not this 1 2 3": "Jit.\n\nPrinted without a.",
         "not this 0 0 0": "Zero.\n\nPrinted with b instead of a.",
     }
+
+
+def test_a_chinese_question_begins_after_its_colon():
+    asked = "预测", "：会打印什么？"
+    _section, known = question("1", [("", "2"), ("", "3")], ["", "", ""], asked)
+    assert known == {"page": [("it", "会打印什么？")]}
+
+
+def test_a_notebook_has_the_reasons_folded_below_the_cell():
+    section, _known = question("1 1 1", [("", "1 2 3"), ("b", "0 0 0")], ["Yes.", "Jit.", "Zero."])
+    *_, cell, reasons = Markdown(str).blocks(section)
+    assert cell is section[-1]
+    first, *listed, last = reasons.split("\n\n")
+    assert (first, last) == (
+        "<details><summary>Show what it prints, and why</summary>",
+        "</details>",
+    )
+    assert sorted(listed[1:]) == sorted([
+        "- not this `1 2 3`: Jit.", "  Printed without `a`.",
+        "- not this `0 0 0`: Zero.", "  Printed with `b` instead of `a`.",
+    ])  # fmt: skip
 
 
 @pytest.mark.parametrize(

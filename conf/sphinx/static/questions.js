@@ -31,17 +31,27 @@
 
   function show() {
     const answers = load();
-    for (const link of document.querySelectorAll(".hs-questions a")) {
-      const isRight = answers[new URL(link.href).hash.slice(1)];
-      link.closest("li").className = isRight === undefined ? "" : isRight ? "hs-right" : "hs-wrong";
-    }
     const known = Object.values(answers);
+    const right = known.filter(Boolean).length;
     for (const score of document.querySelectorAll(".hs-score")) {
-      const { total, text } = score.dataset;
-      const right = known.filter(Boolean).length;
-      const words = { right, total, wrong: known.length - right };
-      if (known.length) score.querySelector("a").textContent = text.replace(/\{(\w+)\}/g, (_, word) => words[word]);
+      const { total, text, ...words } = score.dataset;
+      const counts = { right, total, wrong: known.length - right };
+      const said = score.querySelector("a") ?? score.firstElementChild;
+      if (known.length) said.textContent = text.replace(/\{(\w+)\}/g, (_, word) => counts[word]);
+      for (const link of document.querySelectorAll(".hs-questions a")) mark(link, answers, words);
     }
+  }
+  // the sign before a question, and a word for those who do not see it
+  function mark(link, answers, words) {
+    const isRight = answers[new URL(link.href).hash.slice(1)];
+    const kind = isRight ? "right" : "wrong";
+    link.querySelector(".visually-hidden")?.remove();
+    link.closest("li").className = isRight === undefined ? "" : `hs-${kind}`;
+    if (isRight === undefined) return;
+    const note = document.createElement("span");
+    note.className = "visually-hidden";
+    note.textContent = ` (${words[kind]})`;
+    link.append(note);
   }
   addEventListener("pageshow", show);
   addEventListener("storage", show);

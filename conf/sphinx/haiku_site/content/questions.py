@@ -44,7 +44,8 @@ from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 LINES = 12
-ERROR = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception|Interrupt)\w*: .*)$", re.MULTILINE)
+LIST = "exercises/questions"
+SCORE = "{right} of {total} questions answered correctly, {wrong} to repeat"
 
 
 class QuestionError(ExtensionError):
@@ -145,10 +146,7 @@ def _answers(cell: nodes.Element, others: nodes.Element, why: Why) -> list[Answe
         raise QuestionError(f"has {len(wrong)} wrong answers, not 2 to 4")
     if len(reasons) != 1 + len(wrong):
         raise QuestionError(f"has {len(reasons)} reasons for {1 + len(wrong)} answers")
-    right = _printed(cell)
-    if "raises-exception" in compat.tags(cell):
-        right = ([*ERROR.findall(right)] or [""])[-1]
-    outputs = [right, *(answer["output"] for answer in wrong)]
+    outputs = [_printed(cell), *(answer["output"] for answer in wrong)]
     changes = [[], *(answer["changes"] for answer in wrong)]
     known: dict[str, int] = {}
     for number, output in enumerate(outputs):
@@ -163,14 +161,9 @@ def _answers(cell: nodes.Element, others: nodes.Element, why: Why) -> list[Answe
 
 def _printed(cell: nodes.Element) -> str:
     """Return what a cell shows as text."""
-    [output] = list(compat.parts_of_cells(cell, "cell_code_output")) or [nodes.container()]
-    return "\n".join(_texts(output)).strip()
-
-
-def _texts(output: nodes.Element) -> Iterator[str]:
-    for block in output.findall(nodes.literal_block):
-        if block.parent.get("mime_type", "text/plain") == "text/plain":
-            yield block.astext().rstrip()
+    outputs = compat.parts_of_cells(cell, "cell_code_output")
+    blocks = (block for output in outputs for block in output.findall(nodes.literal_block))
+    return "\n".join(block.astext().rstrip() for block in blocks).strip()
 
 
 def _form(name: str, answers: list[Answer], right: Answer) -> str:
@@ -277,11 +270,13 @@ def _fill_places(app: Sphinx, document: nodes.document, docname: str) -> None:
         place.replace_self(list(_list(app, docname)))
     for count in list(document.findall(QuestionCount)):
         total = sum(map(len, _questions(app.env).values()))
-        text = _("{right} of {total} questions answered correctly, {wrong} to repeat")
-        href = app.builder.get_relative_uri(docname, "exercises/questions")
-        link = f'<a href="{href}">{html.escape(_("{total} questions").format(total=total))}</a>'
-        data = f'data-total="{total}" data-text="{html.escape(text)}"'
-        count.replace_self(nodes.raw("", f'<p class="hs-score" {data}>{link}</p>', format="html"))
+        said = html.escape(_("{total} questions").format(total=total))
+        if docname != LIST:
+            said = f'<a href="{app.builder.get_relative_uri(docname, LIST)}">{said}</a>'
+        words = {"text": _(SCORE), "right": _("answered correctly"), "wrong": _("to repeat")}
+        told = "".join(f' data-{key}="{html.escape(word)}"' for key, word in words.items())
+        score = f'<p class="hs-score" data-total="{total}"{told}><span>{said}</span></p>'
+        count.replace_self(nodes.raw("", score, format="html"))
 
 
 def _list(app: Sphinx, here: str) -> Iterator[nodes.Node]:

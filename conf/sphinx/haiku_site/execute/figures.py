@@ -13,11 +13,12 @@ from haiku_site.compat import keep_all_executed
 from sphinx.application import Sphinx
 
 SETTINGS = """\
+import sys
+sys.path.append({!r})
+c.InteractiveShellApp.extensions = ["haiku_site.execute.answers"]
 c.InlineBackend.figure_formats = {{"svg"}}
 c.InlineBackend.print_figure_kwargs = {{"bbox_inches": None, "metadata": {{"Date": None}}}}
 c.IPKernelApp.log_level = "ERROR"
-c.InteractiveShellApp.extensions = ["haiku_site.execute.answers"]
-__import__("sys").path.append({!r})
 """
 
 

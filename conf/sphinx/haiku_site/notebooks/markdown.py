@@ -45,8 +45,8 @@ class Markdown:
         if compat.part_of_cell(node) == "cell_code":
             yield node
             yield from (self.inline(caption) for caption in node.findall(nodes.caption))
-            for answer in node.findall(Fold):
-                title, inside = answer["prompt_show"], _text(self.blocks(answer, level))
+            for answer in node.findall(Fold):  # of a question; the cell itself has the output
+                title, inside = answer["prompt_show"], _text(self.blocks(answer[-1], level))
                 yield f"<details><summary>{html.escape(title)}</summary>\n\n{inside}\n\n</details>"
         elif isinstance(node, nodes.section):
             yield from self.blocks(node, level + 1)
@@ -60,7 +60,8 @@ class Markdown:
             yield "\n".join(self._items(node))
         elif isinstance(node, nodes.definition_list_item):
             term, definition = node.children
-            yield f"- {self.inline(term)}: {_text(self.blocks(definition, level))}"
+            text = f"{self.inline(term)}: {_text(self.blocks(definition, level))}"
+            yield "- " + textwrap.indent(text, "  ").lstrip()
         elif isinstance(node, nodes.literal_block):
             yield f"```{node.get('language', '')}\n{node.astext()}\n```"
         elif isinstance(node, nodes.math_block):
