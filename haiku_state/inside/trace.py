@@ -150,7 +150,8 @@ class Trace(NamedTuple):
     """The functions of the user whose lines were run."""
 
     programs: tuple[tuple[str, ...], ...]
-    """The lines of each program that jit has written; the last line says what it returns."""
+    """The lines of each program that jit has written: its inputs, a line for each equation, and what
+    it returns."""
 
     steps: tuple[TraceStep, ...]
     """What happened, in this order."""
@@ -385,7 +386,7 @@ class _Recorder:
         written = [at.get(id(equation.source_info), last) for equation in jaxpr.eqns]
         for number in range(start, len(self.steps)):
             step = self.steps[number]
-            count = sum(each < number for each in written)
+            count = 1 + sum(each < number for each in written)  # after the inputs
             is_last = step.kind == "return" and number == last
             count = len(lines) if is_last else count
             self.steps[number] = step._replace(program=index, written=count)
@@ -441,7 +442,11 @@ def _shown(value: Any) -> str:
     if isinstance(value, jax.core.Tracer):
         return describe(value)
     if isinstance(value, jax.Array | np.ndarray | np.generic):
-        if value.size > _FEW or jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+            with jax.ensure_compile_time_eval():  # the equation is not the user's
+                words = np.asarray(jax.random.key_data(value))
+            return f"{describe(value)} {_shown(words)}" if words.size <= _FEW else describe(value)
+        if value.size > _FEW:
             return describe(value)
         rounded = np.asarray(value)
         if np.issubdtype(rounded.dtype, np.inexact):
@@ -468,9 +473,10 @@ def _shown(value: Any) -> str:
 
 
 def _lines_of(jaxpr: Any) -> tuple[str, ...]:
-    """Return the equations of a program as JAX prints them, and what it returns."""
-    body, _in, outputs = str(jaxpr).rpartition(" in (")
-    body = body.partition(" let")[2]
+    """Return the inputs of a program as JAX prints them, its equations, and what it returns."""
+    text = str(jaxpr)  # programs that it calls more than once may stand before it
+    head, _let, body = text[text.rfind("\n{ lambda") + 1 :].partition(". let")
+    body, _in, outputs = body.rpartition(" in (")
     equations: list[str] = []
     if "\n" not in body:  # a short one stands on one line
         equations = [part.strip() for part in body.split(";") if part.strip()]
@@ -481,4 +487,5 @@ def _lines_of(jaxpr: Any) -> tuple[str, ...]:
             equations[-1] += "\n" + line[4:].rstrip()
     if len(equations) != len(jaxpr.eqns):
         equations = [str(equation).strip() for equation in jaxpr.eqns]
-    return *equations, f"return {outputs.rpartition(')')[0].rstrip(',')}".rstrip()
+    inputs = head.removeprefix("{ ").rstrip().replace("\n    ", "\n  ")
+    return inputs, *equations, f"return {outputs.rpartition(')')[0].rstrip(',')}".rstrip()

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import linecache
+import re
 import sys
 
 import haiku as hk
@@ -34,7 +35,7 @@ def returned(trace):
 
 
 def written(trace, call):
-    """How many equations have been written, before each line of a call."""
+    """How many lines of the program have been written, before each line of a call."""
     return [step.written for step in trace.steps if step.call == call and step.kind == "line"]
 
 
@@ -92,15 +93,47 @@ def nested(x):
     return jax.lax.cond(True, lambda: y, lambda: -y)
 
 
-@pytest.mark.parametrize("function", [loop, scanned, nested])
+def drawn(x):
+    first, second = jax.random.split(jax.random.fold_in(jax.random.key(0), x[0].astype(int)))
+    return jax.random.uniform(first) + jax.random.uniform(second)  # one program, called twice
+
+
+def constant(x):
+    return 3
+
+
+@pytest.mark.parametrize("function", [loop, scanned, nested, drawn, constant])
 def test_a_program_is_the_one_that_jax_prints(function):
     x = jnp.arange(3.0)
     (program,) = hs.record_trace(function, (x,)).programs
     expected = jax.make_jaxpr(function)(x)
-    assert len(program) == len(expected.eqns) + 1
+    assert len(program) == len(expected.eqns) + 2
     text = str(expected)
     assert all(line.splitlines()[0] in text for line in program[:-1])
     assert f"in ({program[-1].removeprefix('return ')}" in text
+
+
+@pytest.mark.parametrize("function", [loop, scanned, nested, drawn])
+def test_a_program_reads_what_it_has_been_given_or_has_written(function):
+    (program,) = hs.record_trace(function, (jnp.arange(3.0),)).programs
+    known = set(re.findall(r"(\w+):", program[0]))
+    for line in program[1:-1]:
+        written, _equals, read = line.partition(" = ")
+        read = re.sub(r"\[.*\]", "", read, flags=re.DOTALL)
+        assert set(re.findall(r" ([a-z]+)\b(?!:)", read)) <= known
+        known |= set(re.findall(r"(\w+):", written))
+
+
+def test_a_key_is_told_from_the_next_one():
+    def draw(key):
+        key, subkey = jax.random.split(key)
+        return jax.random.uniform(subkey), key
+
+    trace = hs.record_trace(draw, (jax.random.key(7),), lambda result: (result[1],))
+    next_key = jax.random.split(jax.random.key(7))[0]
+    dtype, next_key = next_key.dtype, np.asarray(jax.random.key_data(next_key)).tolist()
+    calls = [step.text for step in trace.steps if step.kind == "call"]
+    assert calls == [f"draw({dtype}[] [0, 7])", f"draw({dtype}[] {next_key})"]
 
 
 def test_each_equation_is_told_where_it_is_written():
@@ -110,12 +143,12 @@ def test_each_equation_is_told_where_it_is_written():
         "for _ in range(3):",
         "return x",
     ]
-    assert written(trace, 1) == [0, 0, 1, 1, 2, 2, 3, 3]
-    assert trace.steps[-1].written == 4  # with what it returns
+    assert written(trace, 1) == [1, 1, 2, 2, 3, 3, 4, 4]  # first its inputs
+    assert trace.steps[-1].written == 5  # with what it returns
 
     trace = hs.record_trace(scanned, (jnp.ones(4),))
     assert ran(trace, 1)[2:4] == ["carry = carry + x", "return carry, carry"]
-    assert written(trace, 1) == [0, 0, 0, 0, 1]  # one equation, when its body has been traced
+    assert written(trace, 1) == [1, 1, 1, 1, 2]  # one equation, when its body has been traced
     assert len(trace.sources) == 1
 
 
@@ -265,7 +298,7 @@ def test_a_function_without_source_is_traced_without_lines():
     assert [(step.kind, step.traced) for step in trace.steps] == [
         ("call", True), ("run", False), ("call", False), ("run", False)
     ]  # fmt: skip
-    assert len(trace.programs[0]) == 2
+    assert len(trace.programs[0]) == 3
 
 
 def test_generated_code_has_no_lines(monkeypatch):

@@ -3,6 +3,7 @@
 import configparser
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -111,6 +112,21 @@ def test_an_edit_makes_the_reports_old_but_not_what_is_built_or_published(root):
         file.write("# edited\n")
     [lack] = gather.gather(root)["lacks"]
     assert lack.startswith("jax0.12: its report is of another state")
+
+
+def test_what_no_set_runs_makes_no_report_old(root):
+    settings = configparser.ConfigParser(interpolation=None, strict=False)
+    settings.read(ROOT / "tox.ini", encoding="utf-8")
+    factors = "testenv:jax{" + ",".join(gather.sets()) + "}"
+    lines = settings["testenv"]["pytest"] + settings[factors]["commands"]
+    ignored = set(re.findall(r"--ignore \{tox_root\}/tests/(\S+)", lines))
+    for folder in measured_tree.NOT_RUN:
+        no_tests = not [*(ROOT / "tests" / folder).rglob("test_*.py")]
+        assert folder in ignored or no_tests, folder
+        new = root / "tests" / folder / "new.py"
+        new.parent.mkdir(parents=True)
+        new.touch()
+    assert gather.gather(root)["lacks"] == []
 
 
 def test_publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
