@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import dataclasses
 import functools
 import inspect
 import io
@@ -150,13 +151,15 @@ class Trace(NamedTuple):
     """The functions of the user whose lines were run."""
 
     programs: tuple[tuple[str, ...], ...]
-    """The lines of each program that jit has written: its inputs, a line for each equation, and what
-    it returns."""
+    """The lines of each program: its inputs, the equations that jit has written, its results."""
 
     steps: tuple[TraceStep, ...]
     """What happened, in this order."""
 
     def __str__(self) -> str:
+        return as_text(self)
+
+    def __repr__(self) -> str:
         return as_text(self)
 
     def _repr_html_(self) -> str:
@@ -228,6 +231,7 @@ class _Recorder:
         self.steps: list[TraceStep] = []
         self._number = 0
         self._jitted: Any = None
+        self._static: list[int] = []
         self._signatures: list[dict[str, Any]] = []
         self._equations: list[tuple[Any, int]] = []
         self._raised: types.FrameType | None = None
@@ -245,7 +249,10 @@ class _Recorder:
         shown = ", ".join(_shown(arg) for arg in args)
         self._add("call", text=f"{self.name}({shown})")
         start, self._equations, self._has_run = len(self.steps), [], False
-        signature = signature_of(self.function, args)
+        signature = signature_of(
+            self.function,
+            [_Static(arg) if index in self._static else arg for index, arg in enumerate(args)],
+        )
         try:
             try:
                 with self._recording():
@@ -274,7 +281,7 @@ class _Recorder:
     def _jit(self, args: tuple[Any, ...]) -> Any:
         if hasattr(self.function, "lower") and hasattr(self.function, "trace"):
             return self.function
-        static = [
+        self._static = [
             index for index, arg in enumerate(args) if not all(map(is_traced, jax.tree.leaves(arg)))
         ]
 
@@ -283,7 +290,7 @@ class _Recorder:
             self._has_run = True
             return self.function(*args)
 
-        return jax.jit(own, static_argnums=static)
+        return jax.jit(own, static_argnums=self._static)
 
     def _add(self, kind: str, frame: Any = None, **fields: Any) -> None:
         printed = self._printed.getvalue()
@@ -404,6 +411,16 @@ class _Recorder:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Static:
+    """A static argument, of which the value counts and not the type."""
+
+    value: Any
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
 class _Outside(NamedTuple):
     """What a function of the user sees while it does not run, in the form of a frame."""
 
@@ -444,7 +461,7 @@ def _shown(value: Any) -> str:
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             with jax.ensure_compile_time_eval():  # the equation is not the user's
-                words = np.asarray(jax.random.key_data(value))
+                words = np.asarray(jax.random.key_data(jnp.asarray(value)))
             return f"{describe(value)} {_shown(words)}" if words.size <= _FEW else describe(value)
         if value.size > _FEW:
             return describe(value)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 SENTENCES = {
     "first": _(
-        "Call {call}: {text}. There is no compiled program yet, so Python runs the function on "
-        "tracers."
+        "Call {call}: {text}. There is no compiled program for such arguments yet, so Python runs "
+        "the function on tracers."
     ),
     "again": _("Call {call}: {text}. Python runs again, because something is new: {reasons}."),
     "known": _(

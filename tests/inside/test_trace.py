@@ -161,6 +161,7 @@ NEW = {
     "dtype": (count, [(jnp.ones(2),), (jnp.ones(2, int),)], "n: float32[2] → int32[2]"),
     "weak type": (count, [(1,), (jnp.int32(1),)], "n: weak int32[] → int32[]"),
     "static": (jax.jit(power, static_argnums=1), [(2.0, 3), (2.0, 4)], "n: 3 → 4"),
+    "flag": (lambda *args: args[0] if args[1] else 2, [(1.0, True), (1.0, False)], "args[1]: True"),
     "structure": (lambda tree: 2, [((1,),), ((1, 2),)], "tree"),
 }
 
@@ -174,6 +175,16 @@ def test_what_is_new_is_traced_again_and_said(function, calls, reason):
         assert again.partition(": ")[2] in str(trace)
         assert ran(trace, 2)
         assert not ran(trace, 3)
+
+
+def test_a_trace_for_no_visible_reason_is_not_called_the_first():
+    def clear(result):
+        jax.clear_caches()
+        return (1,)
+
+    trace = hs.record_trace(count, (0,), clear)
+    assert [step.traced for step in trace.steps if step.kind == "call"] == [True, True]
+    assert repr(trace).count("no compiled program for such arguments yet") == 2
 
 
 calls = []
