@@ -365,15 +365,16 @@ class _Recorder:
             yield TraceValue(ast.unparse(node), _shown(value), is_tracer)
 
     def _names_in(self, code: types.CodeType) -> list[ast.expr]:
-        """The names and the attributes that a function's source mentions, each once."""
+        """The names and the attributes that a function's own code mentions, each once."""
         if id(code) not in self._names:
             found: dict[str, ast.expr] = {}
+            own = {*code.co_varnames, *code.co_cellvars, *code.co_freevars, *code.co_names}
             with contextlib.suppress(OSError, SyntaxError):
                 lines, _first = inspect.getsourcelines(code)
                 for node in ast.walk(ast.parse(textwrap.dedent("".join(lines)))):
-                    if isinstance(node, ast.arg):
+                    if isinstance(node, ast.arg) and node.arg in own:
                         found.setdefault(node.arg, ast.Name(node.arg))
-                    elif isinstance(node, ast.Name | ast.Attribute):
+                    elif isinstance(node, ast.Name | ast.Attribute) and _root(node) in own:
                         found.setdefault(ast.unparse(node), node)
             self._names[id(code)] = list(found.values())
         return self._names[id(code)]
@@ -436,13 +437,18 @@ def _outside(function: Any) -> _Outside | None:
     if not isinstance(inner, types.FunctionType) or library_of(inner.__code__.co_filename):
         return None
     code = inner.__code__
-    seen = {name: None for name in code.co_varnames}  # they stand for nothing now
     cells = zip(code.co_freevars, inner.__closure__ or (), strict=True)
     closure = {name: cell.cell_contents for name, cell in cells if is_filled(cell)}
     if inner is not function:
         closure |= dict(zip(code.co_varnames[:1], [function.__self__], strict=False))
-    names = {name: value for name, value in inner.__globals__.items() if name not in seen}
-    return _Outside(code, closure, names)
+    return _Outside(code, closure, inner.__globals__)
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a chain of attributes begins with."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _is_data(value: Any) -> bool:
@@ -468,9 +474,9 @@ def _shown(value: Any) -> str:
         rounded = np.asarray(value)
         if np.issubdtype(rounded.dtype, np.inexact):
             rounded = rounded.round(4)
-        return (
-            str(rounded[()]) if rounded.ndim == 0 else f"{np.array2string(rounded, separator=', ')}"
-        )
+        if rounded.ndim == 0:
+            return str(rounded[()])
+        return " ".join(np.array2string(rounded, separator=", ").split()).replace("[ ", "[")
     if isinstance(value, dict):
         text = "{" + ", ".join(f"{key!r}: {_shown(item)}" for key, item in value.items()) + "}"
     elif isinstance(value, list):

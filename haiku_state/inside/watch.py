@@ -821,7 +821,10 @@ def _mangled(name: str, owner: Any) -> str:
 def resolved(node: ast.expr, frame: types.FrameType) -> Any:
     """The value of a chain of attributes and keys, without running any code of the user."""
     if isinstance(node, ast.Name):
-        for names in (frame.f_locals, frame.f_globals, vars(builtins)):
+        code = frame.f_code
+        is_local = node.id in {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+        outside = () if is_local else (frame.f_globals, vars(builtins))  # a local may have no value
+        for names in (frame.f_locals, *outside):
             if node.id in names:
                 return names[node.id]
         raise NameError(node.id)

@@ -136,6 +136,31 @@ def test_a_key_is_told_from_the_next_one():
     assert calls == [f"draw({dtype}[] [0, 7])", f"draw({dtype}[] {next_key})"]
 
 
+total = np.ones((2, 1))
+
+
+def shadowing(x):
+    def add(leaf):
+        total = leaf + 1
+        return total
+
+    leaves = jax.tree.map(add, [x])
+    total = leaves[0]
+    return total
+
+
+def test_a_name_has_no_value_before_it_is_assigned():
+    trace = hs.record_trace(shadowing, (1.0,))
+    shown = [[value.name for value in step.values] for step in trace.steps]
+    assert shown[1:3] == [["x"], ["x"]]
+    assert ["x", "leaves"] in shown  # and not `total` or `leaf`, which mean other things elsewhere
+
+
+def test_an_array_stands_on_one_line():
+    trace = hs.record_trace(lambda x: x.T, (np.arange(4.0).reshape(2, 2),))
+    assert returned(trace) == ["[[0., 2.], [1., 3.]]"]
+
+
 def test_each_equation_is_told_where_it_is_written():
     trace = hs.record_trace(loop, (jnp.ones(2),))
     assert ran(trace, 1) == [
