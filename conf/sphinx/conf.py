@@ -48,6 +48,7 @@ extensions = [
     "haiku_site.translate.no_break",
     "haiku_site.notebooks.write",
     "haiku_site.content.outputs",
+    "haiku_site.content.choices",
     "haiku_site.content.questions",
     "haiku_site.finish.parallel",
     "haiku_site.finish.search_index",

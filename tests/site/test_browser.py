@@ -560,6 +560,43 @@ def test_a_question_without_scripts_has_its_answer_folded_and_on_paper_open(open
     assert page.locator("details.answer[open]").count() == 0
 
 
+CHOICES = "update/meshes.html"
+
+
+@pytest.mark.parametrize(("language", "nothing"), [("en", "nothing"), (ZH, "不发送")])
+def test_what_is_chosen_is_shown_and_said(open_page, language, nothing):
+    page = open_page(url(language, CHOICES), 360)
+    choices = page.locator(".hs-choices").first
+    shown = choices.locator(".hs-option:visible")
+    button = "fieldset:has(legend:text-is('{}')) input[value='{}']".format
+    assert shown.count() == 1
+    assert shown.locator("rect.hs-copy").count() == 8  # params and state, on four devices
+    choices.locator(button("batch", "P()")).check()
+    assert shown.locator("rect.hs-copy").count() == 12
+    assert nothing in shown.inner_text()
+    assert "P()" in choices.get_by_role("status").inner_text()
+    choices.locator(button("mesh", "data: 4")).focus()
+    page.keyboard.press("ArrowRight")
+    assert choices.locator(button("mesh", "data: 2, model: 2")).is_checked()
+    assert choices.locator("fieldset:nth-of-type(4) input:checked").get_attribute("value") != "P()"
+    assert (shown.count(), nothing in shown.inner_text()) == (1, False)
+    choices.locator(button("params", 'P("data")')).check()  # which needs a row of devices
+    assert choices.locator(button("mesh", "data: 4")).is_checked()
+    assert page.complaints == []
+
+
+def test_without_scripts_and_on_paper_all_choices_are_there(open_page):
+    page = open_page(url("en", CHOICES), java_script_enabled=False)
+    choices = page.locator(".hs-choices").first
+    assert choices.locator(".hs-option:visible").count() == 1
+    assert not choices.get_by_role("radio").first.is_visible()
+    choices.locator("summary").click()
+    assert choices.locator(".hs-option:visible").count() == 20
+    page = open_page(url("en", CHOICES))
+    page.emulate_media(media="print")
+    assert page.locator(".hs-choices").first.locator(".hs-option:visible dl:visible").count() == 20
+
+
 @pytest.mark.parametrize(
     ("fold", "content"), [("details.sd-dropdown", ".sd-summary-content"), ("details.fold", "pre")]
 )

@@ -28,6 +28,8 @@ _HEADER = r"((?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?)"
 _CELL = re.compile(rf"^```\{{code-cell\}} ipython3\n{_HEADER}(.*?)^```$", re.M | re.S)
 FOLDED = ("plot", "check", "solution", "harness")
 """The tags of cells that are folded, and are not part of what a lesson tells."""
+OF_THE_BUILD = ("answers", "choices")
+"""The tags of cells that only the kernels of the build can run."""
 
 
 class Lesson(NamedTuple):
@@ -75,10 +77,10 @@ def minutes(page: Path) -> int:
 def cells(page: Path, without: tuple[str, ...] = ()) -> list[str]:
     """Return the code of a page's cells, in order, without those of some tags.
 
-    Cells with the tag ``answers`` are never among them: only the build's kernels can run them.
+    Those that only the kernels of the build can run are never among them.
     """
     tagged = _CELL.findall(page.read_text(encoding="utf-8"))
-    return [code for header, code in tagged if not {"answers", *without} & {*_tags(header)}]
+    return [code for header, code in tagged if not {*OF_THE_BUILD, *without} & {*_tags(header)}]
 
 
 def _tags(header: str) -> list[str]:

@@ -141,12 +141,12 @@ def _text(before: list[nodes.Node], section: nodes.Element) -> str:
 def _answers(cell: nodes.Element, others: nodes.Element, why: Why) -> list[Answer]:
     """Return the answers, the right one first."""
     reasons = [list(item.children) for item in why[0]]
-    wrong = [json.loads(line) for line in _printed(others).splitlines()]
+    wrong = [json.loads(line) for line in printed(others).splitlines()]
     if not 2 <= len(wrong) <= 4:
         raise QuestionError(f"has {len(wrong)} wrong answers, not 2 to 4")
     if len(reasons) != 1 + len(wrong):
         raise QuestionError(f"has {len(reasons)} reasons for {1 + len(wrong)} answers")
-    outputs = [_printed(cell), *(answer["output"] for answer in wrong)]
+    outputs = [printed(cell), *(answer["output"] for answer in wrong)]
     changes = [[], *(answer["changes"] for answer in wrong)]
     known: dict[str, int] = {}
     for number, output in enumerate(outputs):
@@ -159,7 +159,7 @@ def _answers(cell: nodes.Element, others: nodes.Element, why: Why) -> list[Answe
     return list(map(Answer, outputs, changes, reasons))
 
 
-def _printed(cell: nodes.Element) -> str:
+def printed(cell: nodes.Element) -> str:
     """Return what a cell shows as text."""
     outputs = compat.parts_of_cells(cell, "cell_code_output")
     blocks = (block for output in outputs for block in output.findall(nodes.literal_block))

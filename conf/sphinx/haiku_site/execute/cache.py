@@ -58,7 +58,7 @@ def cache_path(root: Path) -> Path:
     execute = SPHINX / "haiku_site/execute"
     drawn = {
         "figures": files_hash(execute, "figures.py") + files_hash(SPHINX, "matplotlibrc"),
-        "answers": files_hash(execute, "answers.py"),
+        "kernel": files_hash(execute, "answers.py") + files_hash(execute, "choices.py"),
     }
     path = root / fingerprint(installed_package(), installed_versions() | drawn, DATA)
     for old in root.glob("*") if root.is_dir() else ():

@@ -15,7 +15,7 @@ from sphinx.application import Sphinx
 SETTINGS = """\
 import sys
 sys.path.append({!r})
-c.InteractiveShellApp.extensions = ["haiku_site.execute.answers"]
+c.InteractiveShellApp.extensions = ["haiku_site.execute.answers", "haiku_site.execute.choices"]
 c.InlineBackend.figure_formats = {{"svg"}}
 c.InlineBackend.print_figure_kwargs = {{"bbox_inches": None, "metadata": {{"Date": None}}}}
 c.IPKernelApp.log_level = "ERROR"

@@ -1,7 +1,6 @@
 # %% 1
 columns = NamedSharding(mesh, PartitionSpec(None, "devices"))
 square = jax.device_put(jnp.arange(16.0).reshape(4, 4), columns)
-show(square)
 shard = square.addressable_shards[2]
 assert shard.device == devices[2]
 says(f"Device 2 holds `{np.asarray(shard.data).ravel()}`")
