@@ -107,6 +107,9 @@ class TraceStep(NamedTuple):
     line: int | None = None
     """The line that is about to run, an index of its source's lines."""
 
+    function: str = ""
+    """The name of the function that runs, which may be defined inside its source."""
+
     values: tuple[TraceValue, ...] = ()
     """The values of the names in the function's source, if they are data."""
 
@@ -118,6 +121,9 @@ class TraceStep(NamedTuple):
 
     text: str = ""
     """The arguments, the results, or the error."""
+
+    threaded: bool = False
+    """Whether the arguments come from the result of the previous call."""
 
     traced: bool = False
     """Whether Python runs in this call."""
@@ -151,7 +157,7 @@ class Trace(NamedTuple):
     """The functions of the user whose lines were run."""
 
     programs: tuple[tuple[str, ...], ...]
-    """The lines of each program: its inputs, the equations that jit has written, its results."""
+    """What jit has written for each program, line by line, from its inputs to its results."""
 
     steps: tuple[TraceStep, ...]
     """What happened, in this order."""
@@ -215,7 +221,7 @@ def record_trace(
         given = call(result) if callable(call) else call
         if not isinstance(given, tuple):
             raise arguments.traced_call(given)
-        result = recorder.call(given)
+        result = recorder.call(given, threaded=callable(call))
     return Trace(
         recorder.name, tuple(recorder.sources), tuple(recorder.programs), tuple(recorder.steps)
     )
@@ -242,12 +248,12 @@ class _Recorder:
         self._inner = inner
         self._printed = io.StringIO()
 
-    def call(self, args: tuple[Any, ...]) -> Any:
+    def call(self, args: tuple[Any, ...], threaded: bool) -> Any:
         """Trace the function if it has to be, and run its program."""
         self._number += 1
         self._jitted = self._jitted or self._jit(args)
         shown = ", ".join(_shown(arg) for arg in args)
-        self._add("call", text=f"{self.name}({shown})")
+        self._add("call", text=f"{self.name}({shown})", threaded=threaded)
         start, self._equations, self._has_run = len(self.steps), [], False
         signature = signature_of(
             self.function,
@@ -334,7 +340,8 @@ class _Recorder:
             source = self._source_of(frame.f_code)
             line = frame.f_lineno - self.sources[source].first
             text = _shown(arg) if event == "return" else ""
-            self._add(event, frame, source=source, line=line, text=text)
+            names = {"source": source, "line": line, "function": frame.f_code.co_name}
+            self._add(event, frame, text=text, **names)
             self._raised = None
         return self._on_line
 
@@ -495,9 +502,14 @@ def _shown(value: Any) -> str:
     return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
 
 
+def _plain(printed: Any) -> str:
+    """What JAX prints, without the colors that it has in a terminal and in a notebook."""
+    return re.sub(r"\x1b\[[\d;]*m", "", str(printed))
+
+
 def _lines_of(jaxpr: Any) -> tuple[str, ...]:
     """Return the inputs of a program as JAX prints them, its equations, and what it returns."""
-    text = str(jaxpr)  # programs that it calls more than once may stand before it
+    text = _plain(jaxpr)  # programs that it calls more than once may stand before it
     head, _let, body = text[text.rfind("\n{ lambda") + 1 :].partition(". let")
     body, _in, outputs = body.rpartition(" in (")
     equations: list[str] = []
@@ -509,6 +521,6 @@ def _lines_of(jaxpr: Any) -> tuple[str, ...]:
         elif line.strip():
             equations[-1] += "\n" + line[4:].rstrip()
     if len(equations) != len(jaxpr.eqns):
-        equations = [str(equation).strip() for equation in jaxpr.eqns]
+        equations = [_plain(equation).strip() for equation in jaxpr.eqns]
     inputs = head.removeprefix("{ ").rstrip().replace("\n    ", "\n  ")
     return inputs, *equations, f"return {outputs.rpartition(')')[0].rstrip(',')}".rstrip()

@@ -14,17 +14,15 @@ if TYPE_CHECKING:
     from haiku_state.inside.trace import Trace, TraceStep
 
 SENTENCES = {
-    "first": _(
-        "Call {call}: {text}. There is no compiled program for such arguments yet, so Python runs "
-        "the function on tracers."
+    "call": _("Call {call}: {text}."),
+    "threaded": _("Call {call}, with arguments from the previous result: {text}."),
+    "first": _("No compiled program fits yet, so Python runs the function."),
+    "again": _(
+        "No compiled program fits, so Python runs again. New since the last call: {reasons}."
     ),
-    "again": _("Call {call}: {text}. Python runs again, because something is new: {reasons}."),
-    "known": _(
-        "Call {call}: {text}. A compiled program for such arguments already exists, so Python does "
-        "not run."
-    ),
+    "known": _("A compiled program fits, so Python does not run."),
     "line": _("Python is about to run this line."),
-    "return": _("The function returns {text}."),
+    "return": _("{function} returns {text}."),
     "run": _("The compiled program runs and returns {text}."),
     "error": _("The call ends with an error. {text}"),
 }
@@ -42,11 +40,18 @@ LABELS = {
 
 def sentence(trace: "Trace", step: "TraceStep", language: str | None = None) -> str:
     """Say what happens at a step."""
-    kind = step.kind
-    if kind == "call":
-        kind = "known" if not step.traced else "again" if step.reasons else "first"
-    text = translated(SENTENCES[kind], language)
-    return text.format(call=step.call, text=step.text, reasons="; ".join(step.reasons))
+    text, reasons = step.text, "; ".join(step.reasons)
+    kinds = [step.kind]
+    if step.kind == "call":
+        kinds = ["threaded" if step.threaded else "call"]
+        kinds.append("known" if not step.traced else "again" if step.reasons else "first")
+    said = [
+        translated(SENTENCES[kind], language).format(
+            call=step.call, function=step.function, text=text, reasons=reasons
+        )
+        for kind in kinds
+    ]
+    return ("" if languages()[language or reader_language()].script else " ").join(said)
 
 
 def as_text(trace: "Trace") -> str:

@@ -64,6 +64,7 @@ def test_an_impure_counter_is_frozen_and_a_threaded_one_counts():
     assert returned(trace) == ["(1, 1)", "(2, 2)", "(3, 3)"]
     assert [ran(trace, call) for call in (1, 2)] == [["n = n + 1", "return n, n"], []]
     assert trace.steps[1].values == (("n", "weak int32[]", True),)
+    assert "Call 2, with arguments from the previous result: count(1)." in str(trace)
 
 
 def loop(x):
@@ -111,6 +112,12 @@ def test_a_program_is_the_one_that_jax_prints(function):
     text = str(expected)
     assert all(line.splitlines()[0] in text for line in program[:-1])
     assert f"in ({program[-1].removeprefix('return ')}" in text
+
+
+def test_the_colors_of_a_notebook_are_not_part_of_a_program(monkeypatch):
+    (plain,) = hs.record_trace(loop, (jnp.ones(3),)).programs
+    monkeypatch.setattr("jax._src.pretty_printer.CAN_USE_COLOR", True)
+    assert hs.record_trace(loop, (jnp.ones(3),)).programs == (plain,)
 
 
 @pytest.mark.parametrize("function", [loop, scanned, nested, drawn])
@@ -209,7 +216,7 @@ def test_a_trace_for_no_visible_reason_is_not_called_the_first():
 
     trace = hs.record_trace(count, (0,), clear)
     assert [step.traced for step in trace.steps if step.kind == "call"] == [True, True]
-    assert repr(trace).count("no compiled program for such arguments yet") == 2
+    assert repr(trace).count("No compiled program fits yet") == 2
 
 
 calls = []
