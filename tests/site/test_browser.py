@@ -563,12 +563,12 @@ def test_a_question_without_scripts_has_its_answer_folded_and_on_paper_open(open
 CHOICES = "update/meshes.html"
 
 
-@pytest.mark.parametrize(("language", "nothing"), [("en", "nothing"), (ZH, "不发送")])
+@pytest.mark.parametrize(("language", "nothing"), [("en", "nothing"), (ZH, "不发送任何数据")])
 def test_what_is_chosen_is_shown_and_said(open_page, language, nothing):
     page = open_page(url(language, CHOICES), 360)
     choices = page.locator(".hs-choices").first
     shown = choices.locator(".hs-option:visible")
-    button = "fieldset:has(legend:text-is('{}')) input[value='{}']".format
+    button = "fieldset:has(legend code:text-is('{}')) input[value='{}']".format
     assert shown.count() == 1
     assert shown.locator("rect.hs-copy").count() == 8  # params and state, on four devices
     choices.locator(button("batch", "P()")).check()

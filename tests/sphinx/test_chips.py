@@ -72,8 +72,10 @@ def test_each_card_has_its_parts(label):
     [(kind, fate)] = re.findall(r"^### .+\n\n```\{bug\} (\w+) (\w+)\n```$", text, re.MULTILINE)
     assert kind in KINDS
     assert fate in FATES
-    (question, bug), (others, _), (fix_tag, fix), (check_tag, check) = CODE.findall(text)
+    (question, bug), (others, _), *traces, (fix_tag, fix), (check_tag, check) = CODE.findall(text)
     assert (question, others, fix_tag, check_tag) == ("predict", "answers", "", "check")
+    for tag, trace in traces:  # one, where tracing is the cause
+        assert (tag, len(traces), trace.count("\nhs.record_trace(")) == ("", 1, 1)
     for code, program in ((bug, name), (fix, f"{name}_fixed")):
         assert f"\ndef {program}(" in f"\n{code}"
         assert re.search(rf"^print\(.*\b{program}\(", code, re.MULTILINE)

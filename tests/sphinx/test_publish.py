@@ -23,6 +23,8 @@ PAGE = """<!DOCTYPE html>
 <td class="old" style="width: 10%">x</td><p style="width: 10%; color: red">style="kept"</p>
 <dl><dt class="sig x">f(<dl><dd>a,</dd><dd>b</dd></dl>)</dt><dd>It does.</dd></dl>
 <style>p {{ margin: 0 }}</style>
+<p>one</p><style>b {{ margin: 0 }}</style><script>draw()</script>
+<p>two</p><style>b {{ margin: 0 }}</style><script>draw()</script>
 </body></html>
 """
 LIBRARY = """/*! licence */.old>p,.unused{top:0}.unused .old{top:1}@media print{.gone{top:2}}
@@ -115,6 +117,11 @@ def test_scripts_come_after_the_first_paint_and_figures_when_they_come_near(site
     assert '<img width="40" height="30" loading="lazy" alt="" src="dot.svg">' in page
 
 
+def test_what_two_drawings_bring_with_them_is_there_once(site):
+    text = (site / "en/index.html").read_text()
+    assert "<p>one</p><style>b { margin: 0 }</style>\n<p>two</p><script>draw()</script>" in text
+
+
 def test_the_lines_of_a_signature_are_no_list_in_a_list(site):
     page = (site / "en/index.html").read_text()
     signature = 'f(<span class="hs-lines"><span>a,</span><span>b</span></span>)'
@@ -136,7 +143,8 @@ def quoted(text):
 
 
 LOADER = LOAD_SCRIPTS.removeprefix("<script>").removesuffix("</script>\n")
-SCRIPTS = " ".join(sorted([quoted("theme()"), quoted(LOADER)]))
+SCRIPTS = " ".join(sorted(map(quoted, ["theme()", "draw()", LOADER])))
+STYLES = " ".join(sorted(map(quoted, ["p { margin: 0 }", "b { margin: 0 }"])))
 
 
 @pytest.mark.parametrize("name", ["en/index.html", f"{ZH}/a/page.html", "index.html"])
@@ -146,7 +154,7 @@ def test_each_page_allows_its_own_scripts_and_styles_alone(site, name):
     rules = policy.split("; ")
     assert "default-src 'none'" in rules
     assert f"script-src 'self' file: {SCRIPTS}" in rules
-    assert f"style-src 'self' file: {quoted('p { margin: 0 }')}" in rules
+    assert f"style-src 'self' file: {STYLES}" in rules
     assert "unsafe" not in policy
 
 

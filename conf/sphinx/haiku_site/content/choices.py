@@ -146,7 +146,7 @@ def _sent(sent: list[list[str]]) -> str:
     }
     items = "".join(
         f"<li><code>{kind}</code> {', '.join(f'<code>{array}</code>' for array in arrays)}"
-        f" <small>({html.escape(meant[kind])})</small></li>"
+        f"<br><small>{html.escape(meant[kind])}</small></li>"
         for kind, *arrays in sent
     )
     return f"<p>{html.escape(_('In one step, the devices send each other:'))}</p><ul>{items}</ul>"

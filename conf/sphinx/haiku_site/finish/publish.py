@@ -73,7 +73,7 @@ def publish(site: Path) -> list[str]:
         if "_static" not in page.parts
     }
     for page, text in pages.items():
-        pages[page] = SIGNATURE.sub(_as_lines, text)
+        pages[page] = _once(SIGNATURE.sub(_as_lines, text))
     _share(site, pages)
     _load_later(pages)
     _join_sheets(site, pages, _style_by_classes(pages))
@@ -164,6 +164,20 @@ def _share(site: Path, pages: dict[Path, str]) -> None:
 
     for page, text in pages.items():
         pages[page] = ADDRESS.sub(shared_address, text)
+
+
+def _once(text: str) -> str:
+    """Keep one of equal scripts and styles, which each drawing of the package brings with it.
+
+    The first style is kept, and the last script, for then all drawings are there.
+    """
+    for pattern, is_last in ((STYLE, False), (SCRIPT, True)):
+        found = list(pattern.finditer(text))
+        kept = {each[0]: each.start() for each in (found if is_last else reversed(found))}
+        for each in reversed(found):
+            if each.start() != kept[each[0]]:
+                text = text[: each.start()] + text[each.end() :]
+    return text
 
 
 def _as_lines(signature: re.Match[str]) -> str:
