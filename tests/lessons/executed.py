@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from haiku_site.content.course import OF_THE_BUILD
 from lesson_cells import DOCS, cells
 from lessons.driver import lesson_names
 
@@ -29,7 +30,12 @@ def shown(notebook: Any) -> list[list[str]]:
 
 
 def _code(notebook: Any) -> list[Any]:
-    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+    """The code cells, without those that only the build can run."""
+    return [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "code" and not {*OF_THE_BUILD} & {*cell.metadata.get("tags", [])}
+    ]
 
 
 def _source(cell: Any) -> str:
