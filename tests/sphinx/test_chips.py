@@ -43,10 +43,12 @@ def test_a_card_shows_the_question_and_folds_the_cause():
 
 
 def test_the_lines_that_the_fix_changes_are_highlighted():
-    right = cell(RIGHT)
-    card(cell(WRONG, "predict"), right)
+    trace, right = cell("hs.record_trace(bug)"), cell(RIGHT)
+    card(cell(WRONG, "predict"), trace, right)
     [block] = right.findall(nodes.literal_block)
     assert block["highlight_args"] == {"hl_lines": [2]}
+    [block] = trace.findall(nodes.literal_block)
+    assert "highlight_args" not in block
 
 
 @pytest.mark.parametrize("cells", [0, 2])

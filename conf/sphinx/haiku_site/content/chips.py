@@ -78,13 +78,13 @@ class BugCards(SphinxTransform):
             cause = Fold("", *section[end:], prompt_show=text, kind="cause")
             del section[end:]
             section += cause
-            _highlight_changes(_source(cells[0]), _source(cause))
+            _highlight_changes(_source(cells[0]), _source(cause, "_fixed("))
             here.replace_self(_bug_chips(here["kind"], here["fate"]))
 
 
-def _source(node: nodes.Element) -> nodes.literal_block | None:
-    """Return the code of the first cell in a node."""
-    return next(compat.sources(node), None)
+def _source(node: nodes.Element, part: str = "") -> nodes.literal_block | None:
+    """Return the code of the first cell in a node that has a part."""
+    return next((code for code in compat.sources(node) if part in code.astext()), None)
 
 
 def _highlight_changes(bug: nodes.literal_block | None, fixed: nodes.literal_block | None) -> None:
