@@ -162,9 +162,6 @@ class Trace(NamedTuple):
     steps: tuple[TraceStep, ...]
     """What happened, in this order."""
 
-    def __str__(self) -> str:
-        return as_text(self)
-
     def __repr__(self) -> str:
         return as_text(self)
 

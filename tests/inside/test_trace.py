@@ -143,7 +143,7 @@ def test_a_key_is_told_from_the_next_one():
     assert calls == [f"draw({dtype}[] [0, 7])", f"draw({dtype}[] {next_key})"]
 
 
-total = np.ones((2, 1))
+total = leaf = np.ones((2, 1))
 
 
 def shadowing(x):
@@ -160,6 +160,7 @@ def test_a_name_has_no_value_before_it_is_assigned():
     trace = hs.record_trace(shadowing, (1.0,))
     shown = [[value.name for value in step.values] for step in trace.steps]
     assert shown[1:3] == [["x"], ["x"]]
+    assert "  add returns weak float32[]." in str(trace)
     assert ["x", "leaves"] in shown  # and not `total` or `leaf`, which mean other things elsewhere
 
 

@@ -49,6 +49,15 @@ def test_a_square_of_devices_holds_blocks_and_copies_send_nothing(capsys):
     assert laid_out(capsys, (4,), ("data",), P(), P())["sent"] == []
 
 
+def test_a_result_in_the_place_of_an_argument_keeps_its_layout(capsys):
+    mesh = Mesh(np.array(jax.devices()[:4]), ("data",))
+    for step in (lambda x: (2 * x,), lambda x: ((2 * x).reshape(2, 4),)):
+        layout(step, mesh, x=(np.ones(8, np.float32), P("data")))
+    same, copied = map(json.loads, capsys.readouterr().out.splitlines())
+    assert same["sent"] == []
+    assert {kind for kind, *_arrays in copied["sent"]} == {"all-gather"}
+
+
 def test_a_choice_keeps_what_is_printed(capsys):
     with choice(rate=0.1, name="sgd"):
         print("first")

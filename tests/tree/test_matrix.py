@@ -120,6 +120,7 @@ def test_what_no_set_runs_makes_no_report_old(root):
     factors = "testenv:jax{" + ",".join(gather.sets()) + "}"
     lines = settings["testenv"]["pytest"] + settings[factors]["commands"]
     ignored = set(re.findall(r"--ignore \{tox_root\}/tests/(\S+)", lines))
+    assert {name for name in ignored if not name.endswith(".py")} <= {*measured_tree.NOT_RUN}
     for folder in measured_tree.NOT_RUN:
         no_tests = not [*(ROOT / "tests" / folder).rglob("test_*.py")]
         assert folder in ignored or no_tests, folder

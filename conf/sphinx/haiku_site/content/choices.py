@@ -18,7 +18,7 @@ from typing import Any
 
 from docutils import nodes
 from haiku_site import compat
-from haiku_site.content.questions import printed
+from haiku_site.content.questions import load_where, printed
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.locale import _
@@ -26,7 +26,6 @@ from sphinx.transforms import SphinxTransform
 
 SIZE = 40
 """The width of a drawn array, in pixels."""
-
 
 HATCH = """\
 <svg width="0" height="0" aria-hidden="true"><pattern id="hs-hatch" width="6" height="6" \
@@ -152,17 +151,8 @@ def _sent(sent: list[list[str]]) -> str:
     return f"<p>{html.escape(_('In one step, the devices send each other:'))}</p><ul>{items}</ul>"
 
 
-def _load(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load the script where there is something to choose."""
-    raw = doctree.findall(nodes.raw) if doctree else ()
-    if any('class="hs-choices"' in node.astext() for node in raw):
-        app.add_js_file("choices.js", loading_method="defer")
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform."""
     app.add_transform(MakeChoices)
-    app.connect("html-page-context", _load)
+    load_where(app, "choices.js", 'class="hs-choices"')
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -300,13 +300,17 @@ def _in_order(pages: list[Any]) -> Iterator[str]:
         yield from _in_order(page.pages)
 
 
-def _load(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Load the script where there is something to answer or to count."""
-    raw = doctree.findall(nodes.raw) if doctree else ()
-    if any('class="hs-question"' in node.astext() or "hs-score" in node.astext() for node in raw):
-        app.add_js_file("questions.js", loading_method="defer")
+def load_where(app: Sphinx, script: str, *marks: str) -> None:
+    """Load a script on the pages whose own HTML has one of some marks."""
+
+    def load(
+        app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+    ) -> None:
+        raw = [node.astext() for node in doctree.findall(nodes.raw)] if doctree else []
+        if any(mark in text for text in raw for mark in marks):
+            app.add_js_file(script, loading_method="defer")
+
+    app.connect("html-page-context", load)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -319,7 +323,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-merge-info", _merge)
     app.connect("env-updated", _check_names)
     app.connect("doctree-resolved", _fill_places)
-    app.connect("html-page-context", _load)
+    load_where(app, "questions.js", 'class="hs-question"', "hs-score")
     return {
         "version": "1",
         "env_version": 1,

@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 COLLECTIVE = re.compile(
-    r" = (\(.*?\)|\S+) ((?:all|reduce|collective|ragged)-[a-z-]+?)(?:-start)?\("
+    r" = (\(.*?\)|\S+) "
+    r"(all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\("
 )
 ARRAY = re.compile(r"\b([a-z]+)(\d+)\[([\d,]*)\]")
 DTYPES = {"f": "float", "bf": "bfloat", "s": "int", "u": "uint", "c": "complex"}
