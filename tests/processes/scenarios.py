@@ -505,4 +505,5 @@ if __name__ == "__main__":
         order = forked
     else:
         sys.exit(code)
-    sys.exit(main(order.args[0]))
+    sys.argv[1:] = order.args[0]  # as a process of its own has them: Ctrl-C then ends it at once
+    sys.exit(main())

@@ -442,7 +442,9 @@ def test_several_cpu_devices_and_an_old_jax(workers):
     both = pair(workers, "old")
     for worker in both:
         code, text = worker.end()
-        assert (code, OLD in text) == (EACH > 1, EACH > 1)
+        assert (OLD in text) == (EACH > 1)
+        # the first one to end takes the other with it, which has said why by then
+        assert code in ({1, -signal.SIGABRT} if EACH > 1 else {0})
 
 
 OLD = """\
