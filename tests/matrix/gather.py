@@ -2,7 +2,9 @@
 
 ``tox run -m matrix`` runs it last. With ``--publish`` it also renews what is committed of it, if it
 is complete: ``docs/reference/compat.json``, which the page on compatibility shows, the pins that
-the doctor advises, and a line in both READMEs.
+the doctor advises, and a line in both READMEs. The sets may be tested on several days: ``--keep``
+puts those that are good into the committed copy, beside older ones, and a set without a report
+counts as the copy says, if it was tested in the same state.
 """
 
 import argparse
@@ -95,23 +97,44 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
     Returns:
       The whole matrix; its ``lacks`` has a line for each thing that is missing or wrong.
     """
-    matrix: dict[str, Any] = {"date": date.today().isoformat(), "seconds": 0.0}
-    matrix |= {"version": None, "tree": tree_hash(root), "sets": {}, "lacks": []}
-    lacks = matrix["lacks"]
+    rows, tested, lacks, kept = {}, {}, [], committed(root)
     for name in sets(root):
         try:
-            row = one(name, root)
+            row = tested[name] = one(name, root)
         except FileNotFoundError as error:
-            wanted = ", ".join(pythons(name, root))
-            lacks.append(f"jax{name}: no {Path(error.filename).name}; it needs Python {wanted}")
-            continue
+            row = kept.get(name, {})
+            if not is_of_now(name, row, root):
+                wanted = ", ".join(pythons(name, root))
+                lacks.append(f"jax{name}: no {Path(error.filename).name}; it needs Python {wanted}")
+                continue
+        rows[name] = row
         lacks += [f"jax{name}: {complaint}" for complaint in complaints(name, row, root)]
-        del row["tree"], row["set"]
-        matrix["version"] = row.pop("version")  # that of the tree, so the same in all reports
-        matrix["sets"][name] = row
-        matrix["seconds"] = round(matrix["seconds"] + row["seconds"], 1)
-    lacks += compare_lessons(matrix["sets"], root)
-    return matrix
+    lacks += compare_lessons(tested, root)
+    return put_together(rows, lacks)
+
+
+def put_together(rows: dict[str, Any], lacks: list[str]) -> dict[str, Any]:
+    """Give the matrix of some rows; its tree is that of all of them, or None."""
+    trees = {row.get("tree") for row in rows.values()}
+    return {
+        "date": date.today().isoformat(),
+        "seconds": round(sum(row["seconds"] for row in rows.values()), 1),
+        "version": max((row["version"] for row in rows.values()), key=Version, default=None),
+        "tree": trees.pop() if len(trees) == 1 else None,
+        "sets": rows,
+        "lacks": lacks,
+    }
+
+
+def committed(root: Path) -> dict[str, Any]:
+    """Give the rows of the committed copy."""
+    copy = root / PUBLISHED.relative_to(ROOT)
+    return dict(json.loads(copy.read_text(encoding="utf-8"))["sets"]) if copy.exists() else {}
+
+
+def is_of_now(name: str, row: dict[str, Any], root: Path) -> bool:
+    """Return whether a row is of the present state of package, tests and set."""
+    return (row.get("tree"), row.get("set")) == (tree_hash(root), set_hash(name, root))
 
 
 def one(name: str, root: Path) -> dict[str, Any]:
@@ -142,7 +165,9 @@ def compare_lessons(rows: dict[str, Any], root: Path) -> list[str]:
         found += [f"jax{name}: {lesson} was not run" for lesson in missing]
         failed = [f"{lesson}: {said['failure']}" for lesson, said in run["lessons"].items()]
         found += [f"jax{name}: {line}" for line in failed if not line.endswith(": None")]
-        if name != SITE and SITE in runs:
+        if SITE not in runs:
+            found.append(f"jax{name}: its lessons are compared with those of jax{SITE}; run both")
+        elif name != SITE:
             wrong = differences(runs[SITE], run, EXEMPTIONS)
             found += [f"jax{name}: {difference}" for difference in wrong]
     if len(runs) == len(LESSONS):
@@ -154,7 +179,7 @@ def compare_lessons(rows: dict[str, Any], root: Path) -> list[str]:
 def complaints(name: str, row: dict[str, Any], root: Path) -> list[str]:
     """Say why a factor does not count."""
     found = []
-    if (row["tree"], row["set"]) != (tree_hash(root), set_hash(name, root)):
+    if not is_of_now(name, row, root):
         found.append("its report is of another state of package, tests or set; run it again")
     minor = ".".join(row["python"].split(".")[:2])
     if minor not in row["pins"]:
@@ -211,6 +236,14 @@ def publish(matrix: dict[str, Any], root: Path = ROOT) -> None:
         (root / readme).write_text(new, encoding="utf-8")
 
 
+def keep(matrix: dict[str, Any], root: Path = ROOT) -> None:
+    """Publish the rows of which nothing is said, and leave the others as they are in the copy."""
+    said = {lack.partition(":")[0].removeprefix("jax") for lack in matrix["lacks"]}
+    rows = committed(root)
+    rows |= {name: row for name, row in matrix["sets"].items() if name not in said}
+    publish(put_together({name: rows[name] for name in sets(root) if name in rows}, []), root)
+
+
 def table(matrix: dict[str, Any]) -> list[str]:
     """Give a line for each set, to be read at the end of a run."""
     lines = [f"{'set':<8}{'Python':<9}{'passed':>7}{'failed':>7}{'skipped':>8}{'seconds':>9}"]
@@ -229,6 +262,7 @@ def main(root: Path = ROOT) -> int:
     """Write ``build/compat.json``; exit code 1 if it is incomplete."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--publish", action="store_true", help="renew what is committed of it")
+    parser.add_argument("--keep", action="store_true", help="the same for the sets that are good")
     options = parser.parse_args()
     matrix = gather(root)
     target = root / "build/compat.json"
@@ -239,6 +273,8 @@ def main(root: Path = ROOT) -> int:
         print(f"incomplete: {lack}", file=sys.stderr)
     if options.publish and not matrix["lacks"]:
         publish(matrix, root)
+    elif options.keep:
+        keep(matrix, root)
     return int(bool(matrix["lacks"]))
 
 

@@ -146,6 +146,34 @@ def test_publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
             assert said in text
 
 
+def test_the_sets_may_be_tested_on_several_days(root, monkeypatch):
+    def run(option):
+        monkeypatch.setattr(sys, "argv", ["gather.py", option])
+        code = gather.main(root)
+        copy = json.loads((root / gather.PUBLISHED.relative_to(ROOT)).read_text("utf-8"))
+        return code, {name: row["tree"] for name, row in copy["sets"].items()}, copy["tree"]
+
+    before = measured_tree.tree_hash(root)
+    assert run("--publish") == (0, dict.fromkeys(PYTHONS, before), before)
+    (root / "haiku_state").mkdir(exist_ok=True)
+    (root / "haiku_state/new.py").touch()
+    now = measured_tree.tree_hash(root)
+    report(root, "0.12")
+    report(root, "0.4.30", test="<testcase><failure/></testcase>")
+    assert run("--keep") == (1, {"0.4.30": before, "0.12": now}, None)
+    assert "an earlier state of package" in (root / "README.md").read_text("utf-8")
+    # another machine, another day
+    shutil.rmtree(root / "build")
+    report(root, "0.4.30")
+    [lack] = gather.gather(root)["lacks"]
+    assert lack == "jax0.4.30: its lessons are compared with those of jax0.12; run both"
+    report(root, "0.12")
+    assert run("--keep") == (0, dict.fromkeys(PYTHONS, now), now)
+    shutil.rmtree(root / "build")
+    assert gather.gather(root)["lacks"] == []
+    assert gather.gather(root)["sets"]["0.12"]["lessons"] == {"haiku/counter": "ok"}
+
+
 def test_the_copy_and_the_constraints_agree():
     assert COPY["lacks"] == []
     assert list(COPY["sets"]) == gather.sets()
