@@ -82,13 +82,14 @@ def pins(name: str, python: str, root: Path = ROOT) -> dict[str, str]:
 
 
 def tests(path: Path) -> dict[str, Any]:
-    """Count what pytest has written: passed, failed, and skipped by reason."""
+    """Count what pytest has written: passed, failed, and skipped by reason; and the seconds."""
     suite = ElementTree.parse(path).getroot().find("testsuite")
     assert suite is not None
     skips = Counter(skip.get("message", "").strip() for skip in suite.iter("skipped"))
     failed = int(suite.get("failures", 0)) + int(suite.get("errors", 0))
     passed = int(suite.get("tests", 0)) - failed - skips.total()
-    return {"passed": passed, "failed": failed, "skipped": dict(sorted(skips.items()))}
+    counts = {"passed": passed, "failed": failed, "skipped": dict(sorted(skips.items()))}
+    return {**counts, "seconds": float(suite.get("time", 0))}
 
 
 def gather(root: Path = ROOT) -> dict[str, Any]:
@@ -140,15 +141,14 @@ def is_of_now(name: str, row: dict[str, Any], root: Path) -> bool:
 def one(name: str, root: Path) -> dict[str, Any]:
     """Read the reports of one factor."""
     reports = root / REPORTS.relative_to(ROOT)
-    written = [reports / f"jax{name}.xml"]
     row = json.loads((reports / f"jax{name}.json").read_text(encoding="utf-8"))
-    row["tests"] = tests(written[0])
+    row["tests"] = tests(reports / f"jax{name}.xml")
+    row["seconds"] = row["tests"].pop("seconds")
     if name in LESSONS:
-        written.append(reports / f"jax{name}.lessons.json")
-        row["lessons"] = json.loads(written[1].read_text(encoding="utf-8"))
-    started = row.pop("started")
-    row["seconds"] = round(max(file.stat().st_mtime for file in written) - started, 1)
-    row["date"] = datetime.fromtimestamp(started, timezone.utc).date().isoformat()
+        written = reports / f"jax{name}.lessons.json"
+        row["lessons"] = json.loads(written.read_text(encoding="utf-8"))
+        row["seconds"] = round(row["seconds"] + row["lessons"]["seconds"], 1)
+    row["date"] = datetime.fromtimestamp(row.pop("started"), timezone.utc).date().isoformat()
     row["pins"] = {
         python: pins(name, python, root) for python in sorted(pythons(name, root), key=Version)
     }

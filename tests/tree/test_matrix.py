@@ -2,7 +2,6 @@
 
 import configparser
 import json
-import os
 import re
 import shutil
 import sys
@@ -35,16 +34,15 @@ def report(root, name="0.12", *, test="<testcase/>", shown="1", lesson="haiku/co
     written |= {"version": "0.1.0", "started": 1e9, "python": python, "versions": pins}
     written |= {"features": {}, "warnings": [], **changes}
     ran = {"seconds": 1, "cells": [[shown]], "stderr": [], "failure": None}
-    failures = test.count("<failure")
+    counts = f'tests="1" failures="{test.count("<failure")}" errors="0" time="9"'
     reports = root / "build/compat"
     reports.mkdir(parents=True, exist_ok=True)
     for suffix, text in {
         "json": json.dumps(written),
-        "xml": f'<a><testsuite tests="1" failures="{failures}" errors="0">{test}</testsuite></a>',
-        "lessons.json": json.dumps({"jax": pins["jax"], "lessons": {lesson: ran}}),
+        "xml": f"<a><testsuite {counts}>{test}</testsuite></a>",
+        "lessons.json": json.dumps({"jax": pins["jax"], "seconds": 2, "lessons": {lesson: ran}}),
     }.items():
         (reports / f"jax{name}.{suffix}").write_text(text)
-        os.utime(reports / f"jax{name}.{suffix}", (1e9 + 180, 1e9 + 180))
 
 
 @pytest.fixture
@@ -133,6 +131,7 @@ def test_what_no_set_runs_makes_no_report_old(root):
 def test_publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
     matrix = gather.gather(root)
     assert matrix["sets"]["0.12"]["tests"] == {"passed": 1, "failed": 0, "skipped": {}}
+    assert (matrix["sets"]["0.12"]["seconds"], matrix["seconds"]) == (11.0, 22.0)
     gather.publish(matrix, root)
     assert json.loads((root / gather.PUBLISHED.relative_to(ROOT)).read_text("utf-8")) == matrix
     advised = json.loads((root / gather.ADVISED.relative_to(ROOT)).read_text("utf-8"))
