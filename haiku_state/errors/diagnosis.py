@@ -432,8 +432,12 @@ def _other_shape(raised: _Raised) -> errors.HaikuStateError | None:
     return shape_error(raised.path("params"), shape, expected, **raised.trees)
 
 
-# the second is what some JAX functions report when a leaked tracer is passed to them
-@_says(r"UnexpectedTracerError|Tracer'> is not a valid JAX type")
+# the second is what some JAX functions report when a leaked tracer is passed to them, and the third
+# what the pmap of JAX 0.7 reports
+@_says(
+    r"UnexpectedTracerError|Tracer'> is not a valid JAX type|"
+    r"No constant handler for type: .*\.(?P<held>\w*Tracer)'"
+)
 def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
     if leaked := leaked_error(leaves_by_path(**raised.trees)):
         return leaked
@@ -441,12 +445,14 @@ def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
     if raised.modules or "inside a Haiku transformed function" in str(raised.error):
         return errors.LeakedTracerError(paths=as_lines(["state[…]"]))
     created = re.search(r"was created on line (\S+)", str(raised.error))
-    if created is None:
+    held = created[1] if created else raised.match["held"]
+    if held is None:
         return None
     wrong = "jax.lax.scan(lambda carry, x: (carry, losses.append(x)), 0, xs)"
     right = "_, losses = jax.lax.scan(lambda carry, x: (carry, x), 0, xs)"
-    lines = as_lines([created[1]])
-    return errors.LeakedTracerError(paths=lines, wrong=wrong, right=right, why=LEAKED_VALUE)
+    return errors.LeakedTracerError(
+        paths=as_lines([held]), wrong=wrong, right=right, why=LEAKED_VALUE
+    )
 
 
 @_says(r"New parameters were created: (?P<names>.*)")

@@ -146,10 +146,22 @@ def partial_sums(leaf: jax.Array) -> list[jax.Array]:
     if array.is_fully_addressable and jax.process_index() > 0:
         return []  # every process has a copy, and the first one's counts
     return [
-        _weighted_sum(shard.data, [rows.start or 0 for rows in shard.index], array.shape)
+        _weighted_sum(_in_bytes(shard.data), [rows.start or 0 for rows in shard.index], array.shape)
         for shard in array.addressable_shards
         if shard.replica_id == 0
     ]
+
+
+def _in_bytes(array: jax.Array) -> Any:
+    """Give integers of 2 or 4 bits a byte each, as NumPy stores them.
+
+    NumPy does it, because jitted by jaxlib 0.7.2, a computation with 2 bits gives wrong numbers.
+    """
+    is_small = array.dtype.itemsize == 1 and array.dtype.name not in ("int8", "uint8")
+    if not is_small or not jnp.issubdtype(array.dtype, jnp.integer):
+        return array
+    is_signed = jnp.issubdtype(array.dtype, jnp.signedinteger)
+    return np.asarray(array).astype(np.int8 if is_signed else np.uint8)
 
 
 @functools.partial(jax.jit, static_argnames="shape")
@@ -168,10 +180,7 @@ def _words(array: jax.Array) -> jax.Array:
     """Return the bits of an array as uint32, with a new last axis for the words of an element."""
     if jnp.iscomplexobj(array):
         return jnp.concatenate([_words(array.real), _words(array.imag)], axis=-1)
-    if array.dtype == bool or jnp.issubdtype(array.dtype, jnp.integer):
-        # as NumPy stores them: a bool, and an integer of 2 or 4 bits, in one byte
-        kind = np.uint8 if not jnp.issubdtype(array.dtype, jnp.signedinteger) else np.int8
-        array = array.astype(kind) if array.dtype.itemsize == 1 else array
+    array = array.astype(np.uint8) if array.dtype == bool else array
     size = array.dtype.itemsize
     words = jax.lax.bitcast_convert_type(array, {1: jnp.uint8, 2: jnp.uint16}.get(size, jnp.uint32))
     return (words if size == 8 else words[..., None]).astype(jnp.uint32)

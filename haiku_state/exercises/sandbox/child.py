@@ -198,7 +198,7 @@ def observe(
       For each of the inputs, and there for each property, what was seen: the leaves of a result, or
       the error.
     """
-    jitted, with_keys = jax.jit(play), jax.jit(lambda *arguments: play(*arguments))
+    jitted = jax.jit(play)
 
     @jax.jit
     def mapped(row: int, *arguments: Any) -> Any:
@@ -216,14 +216,15 @@ def observe(
             seen["again"] = attempt(play, on_device(inputs), path)
         if "pure" in wanted:
             seen["pure"] = {"findings": _findings(play, on_device(inputs), path)}
-        if "jit" in wanted:
-            seen["jit"] = attempt(jitted, on_device(inputs), path)
+        if "keys" in wanted:
+            with jax.debug_key_reuse(True):
+                seen["keys"] = attempt(jitted, on_device(inputs), path)
+        if "jit" in wanted:  # which the keys, if nothing is wrong with them, have shown
+            is_shown = "tree" in seen.get("keys", ())
+            seen["jit"] = seen["keys"] if is_shown else attempt(jitted, on_device(inputs), path)
         if "vmap" in wanted:
             many = on_device(jax.tree_util.tree_map(_stacked, *rows))
             seen["vmap"] = attempt(functools.partial(mapped, row), many, path)
-        if "keys" in wanted:
-            with jax.debug_key_reuse(True):
-                seen["keys"] = attempt(with_keys, on_device(inputs), path)
         yield seen
 
 
