@@ -23,6 +23,7 @@ from haiku_state.errors.diagnosis import named_error
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.replicas import assert_replicas_equal
 
+# what JAX raises where the layout of the arguments is wrong
 _RAISED = (RuntimeError, TypeError, ValueError, IndexError)
 
 
@@ -141,7 +142,7 @@ class Runner(Generic[T, R]):
             # the first call consumes a copy, so that the given train state outlives an error
             given = self.copy(train_state) if is_first else train_state
             new, metrics = (self._compiled or self._program(given))(given, batch)
-        except _RAISED as error:
+        except Exception as error:
             if named := self._named(error, train_state, batch):
                 raise named from error
             raise
@@ -166,7 +167,7 @@ class Runner(Generic[T, R]):
         """
         try:
             return self._program(train_state).lower(train_state, batch)
-        except _RAISED as error:
+        except Exception as error:
             if named := self._named(error, train_state, batch):
                 raise named from error
             raise
@@ -212,7 +213,7 @@ class Runner(Generic[T, R]):
         if isinstance(error, HaikuStateError):
             return None
         named = named_error(error, train_state=train_state, batch=batch)
-        return named or self.explain(train_state, batch)
+        return named or (self.explain(train_state, batch) if isinstance(error, _RAISED) else None)
 
 
 def _delete(tree: Any) -> None:
