@@ -285,6 +285,19 @@ def equation_code() -> types.CodeType:
     return JaxprStackFrame.add_eqn.__code__
 
 
+def keep_programs(folder: str) -> None:
+    """Let JAX keep the programs that it compiles in a folder, for later processes.
+
+    JAX 0.5 keeps none: a program that it has kept may give wrong numbers, such as the line search
+    of ``optax.lbfgs``.
+    """
+    if jax.__version_info__[:2] == (0, 5):  # 0.5 <= JAX < 0.6
+        return
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
 def choose_collectives() -> None:
     """Let CPU devices of different processes communicate."""
     name = "jax_cpu_collectives_implementation"

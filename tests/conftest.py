@@ -19,6 +19,8 @@ from chromium import CHROMIUM, missing, running, watched  # noqa: E402
 from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
 from user import User  # noqa: E402
 
+from haiku_state.compat import keep_programs  # noqa: E402
+
 ROOT = Path(__file__).parents[1]
 STRICT = {
     "jax_numpy_dtype_promotion": "strict",
@@ -26,6 +28,7 @@ STRICT = {
     "jax_legacy_prng_key": "error",
     "jax_debug_key_reuse": True,
 }
+LONGEST = "test_the_scenarios[all]"
 FLAX_STUB = "haiku.experimental.flax"
 collect_ignore = ["lessons/tasks"]  # each runs on the page of its lesson: tests/lessons/learner.py
 
@@ -34,8 +37,7 @@ for _name, _value in STRICT.items():
 
 # Many tests build the same program anew. JAX keeps each one that was compiled, for all workers and
 # later runs.
-jax.config.update("jax_compilation_cache_dir", str(ROOT / "build/programs"))
-jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+keep_programs(str(ROOT / "build/programs"))
 
 
 def pytest_configure(config):
@@ -45,7 +47,8 @@ def pytest_configure(config):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems():
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not item.nodeid.endswith(LONGEST))  # it mostly waits
     # dm-haiku before 0.0.16 puts an object that has no __file__ there, and Hypothesis reads it
     if not isinstance(sys.modules.get(FLAX_STUB), ModuleType | None):
         del sys.modules[FLAX_STUB]

@@ -143,6 +143,7 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         file, line = copy.place_of(scan.eqns[0])
         assert file == __file__
         assert "jax.make_jaxpr" in linecache.getline(file, line)
+        copy.keep_programs(jax.config.jax_compilation_cache_dir)
         copy.choose_collectives()
         assert jax.config.values[collectives] == "gloo"
 

@@ -27,6 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import haiku_state as hs
+from haiku_state.compat import keep_programs
 from haiku_state.exercises.cells import at_its_lines, cells, read, solution_code
 from haiku_state.exercises.exercise import Check, Exercise
 from haiku_state.exercises.sandbox.guard import Guard
@@ -337,9 +338,7 @@ def _settle(printed: Connection, folder: str, cache: str) -> None:
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_disable_most_optimizations", True)  # XLA compiles more than it computes
     if cache:
-        jax.config.update("jax_compilation_cache_dir", cache)
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
-        jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+        keep_programs(cache)
     flags = os.environ.get("XLA_FLAGS", "").split()  # those of the checker may ask for more
     os.environ["XLA_FLAGS"] = " ".join(flag for flag in flags if "device_count" not in flag)
     hs.use_devices(DEVICES)
