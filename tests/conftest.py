@@ -19,8 +19,6 @@ from chromium import CHROMIUM, missing, running, watched  # noqa: E402
 from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
 from user import User  # noqa: E402
 
-from haiku_state.compat import keep_programs  # noqa: E402
-
 ROOT = Path(__file__).parents[1]
 STRICT = {
     "jax_numpy_dtype_promotion": "strict",
@@ -35,10 +33,6 @@ collect_ignore = ["lessons/tasks"]  # each runs on the page of its lesson: tests
 for _name, _value in STRICT.items():
     jax.config.update(_name, _value)
 
-# Many tests build the same program anew. JAX keeps each one that was compiled, for all workers and
-# later runs.
-keep_programs(str(ROOT / "build/programs"))
-
 
 def pytest_configure(config):
     for allowed in ALLOWED:
@@ -52,6 +46,11 @@ def pytest_collection_modifyitems(items):
     # dm-haiku before 0.0.16 puts an object that has no __file__ there, and Hypothesis reads it
     if not isinstance(sys.modules.get(FLAX_STUB), ModuleType | None):
         del sys.modules[FLAX_STUB]
+    from haiku_state.compat import keep_programs  # Haiku warns, which is an error before this
+
+    # Many tests build the same program anew. JAX keeps each one that was compiled, for all workers
+    # and later runs.
+    keep_programs(str(ROOT / "build/programs"))
 
 
 @pytest.fixture
