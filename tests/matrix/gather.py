@@ -14,7 +14,7 @@ import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from datetime import date, datetime, timezone
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -115,10 +115,11 @@ def gather(root: Path = ROOT) -> dict[str, Any]:
 
 
 def put_together(rows: dict[str, Any], lacks: list[str]) -> dict[str, Any]:
-    """Give the matrix of some rows; its tree is that of all of them, or None."""
+    """Give the matrix of some rows: the first and the last day; the tree of all, or None."""
     trees = {row.get("tree") for row in rows.values()}
+    days = sorted({row["date"] for row in rows.values()})
     return {
-        "date": date.today().isoformat(),
+        "date": " – ".join(days[:1] + days[1:][-1:]),
         "seconds": round(sum(row["seconds"] for row in rows.values()), 1),
         "version": max((row["version"] for row in rows.values()), key=Version, default=None),
         "tree": trees.pop() if len(trees) == 1 else None,
