@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import copy
 import functools
+import gc
 import inspect
 import io
 import logging
@@ -209,7 +210,7 @@ class Watch:
     def _watching(self) -> Iterator[None]:
         tools = sys.gettrace(), sys.getprofile()
         try:
-            with _ONE_THREAD, self._replaced_edges():
+            with _ONE_THREAD, _no_collection(), self._replaced_edges():
                 self._sort_holders()
                 is_enough = self._is_quick and not self.reach.is_suspect
                 if not (is_enough or self._is_silent):
@@ -651,6 +652,18 @@ class Watch:
                 stack.callback(setattr, place, name, getattr(place, name))
                 setattr(place, name, value)
             yield
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Keep the garbage collector from running code of others in the middle of any line."""
+    is_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if is_enabled:
+            gc.enable()
 
 
 class _Printed(StandIn, io.TextIOBase):

@@ -3,6 +3,7 @@
 import builtins
 import dataclasses
 import functools
+import gc
 import io
 import itertools
 import json
@@ -11,6 +12,8 @@ import os
 import random
 import sys
 import tempfile
+import time
+import types
 from pathlib import Path
 
 import jax
@@ -57,6 +60,31 @@ def test_a_pure_function_has_no_finding(case, standard_promotion):
     report = hs.explain(function, *args, **kwargs)
     assert report.findings == ()
     assert report.error is None
+
+
+def test_what_the_garbage_collector_runs_is_not_of_the_function():
+    ran = []
+
+    def measure(phase, info):  # as Hypothesis and profilers do
+        ran.append(time.perf_counter())
+
+    def make_cycles(x):
+        for _ in range(5):
+            cycle = types.SimpleNamespace()
+            exec("cycle.itself = cycle", {"cycle": cycle})
+        return x
+
+    before = gc.get_threshold()
+    gc.callbacks.append(measure)
+    gc.set_threshold(1)
+    try:
+        report = hs.explain(make_cycles, x)
+    finally:
+        gc.callbacks.remove(measure)
+        gc.set_threshold(*before)
+    assert ran  # between the calls it collects
+    assert report.findings == ()
+    assert gc.isenabled()
 
 
 def test_the_tables_have_each_kind_in_several_forms():
