@@ -48,7 +48,7 @@ LINES = {
 # what is said of the hash of package and tests, and of a copy from before there was one
 TREES = {
     "README.md": ("package and tests `{}`", "an earlier state of package and tests"),
-    "README.zh-CN.md": ("本包及其测试 `{}`", "本包及其测试为较早的状态"),
+    "README.zh-CN.md": ("本包及其测试 `{}`", "所测的是本包及其测试的较早版本"),
 }
 BEGIN, END = "<!-- compat -->", "<!-- /compat -->"
 

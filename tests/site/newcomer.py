@@ -1,0 +1,179 @@
+"""The first ten things that a newcomer wants, on the built site: what each takes.
+
+python tests/site/newcomer.py [--width 360]
+
+Counts the clicks, the keys that are typed, the screens that are scrolled until the answer is seen,
+and the seconds that the browser needs. Fails if a way ends at another page.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from axe import NOT_LOADED
+from weight import counting_server
+
+from haiku_state.errors.language import languages
+
+ROOT = Path(__file__).parents[2]
+HEIGHT = {1280: 800, 360: 740}
+LESSON = "state/stateful_computations"
+
+
+class Task(NamedTuple):
+    """What somebody wants, where they are, what they do there, and where it leads."""
+
+    name: str
+    start: str
+    clicks: tuple[str, ...] = ()
+    queries: dict[str, str] = {}  # noqa: RUF012
+    page: str = ""
+    answer: str = ":target"
+
+
+def same(query: str) -> dict[str, str]:
+    """Return a query, as an error's text, that is the same in both languages."""
+    return {"en": query, "zh_CN": query}
+
+
+NAV = ".bd-header a[href*='{}']"
+TASKS = (
+    Task("understand what this is", "index", page="index", answer="h1 + p"),
+    Task(
+        "copy the lines that install it",
+        "index",
+        (".hs-install button.copybtn >> visible=true",),
+        page="index",
+        answer=".hs-install pre >> visible=true",
+    ),
+    Task(
+        "run the first program of lesson 1",
+        "index",
+        (".hs-buttons a >> nth=0",),
+        page="pure/thinking_in_jax",
+        answer=".cell_output >> nth=0",
+    ),
+    Task(
+        "why a jitted function stopped counting",
+        "index",
+        queries={
+            "en": "counter does not increment under jit",
+            "zh_CN": "计数器在 jit 之后不再增加",
+        },
+        page=LESSON,
+    ),
+    Task(
+        "BatchNorm under pmap",
+        "index",
+        queries={"en": "BatchNorm under pmap", "zh_CN": "pmap 下的 BatchNorm"},
+        page="update/pmapped_update",
+    ),
+    Task(
+        "move off pmap",
+        "index",
+        (NAV.format("how_to/index"), "article a[href$='off_pmap.html']"),
+        page="how_to/off_pmap",
+        answer="article table",
+    ),
+    Task(
+        "an error text of JAX",
+        "index",
+        queries=same("NameError: Found an unbound axis name: i"),
+        page="api/errors",
+    ),
+    Task(
+        "an error text of JAX about donated arrays",
+        "index",
+        queries=same("Array has been deleted with shape=float32[3]."),
+        page="reference/problems",
+    ),
+    Task(
+        "read a first exercise",
+        "index",
+        (NAV.format("exercises/index"), ".hs-exercise summary >> nth=0"),
+        page="exercises/index",
+        answer=".hs-exercise details[open] p >> nth=0",
+    ),
+    Task(
+        "download a lesson as a notebook",
+        LESSON,
+        ("article a[download][href$='.ipynb'] >> nth=0",),
+        page=LESSON,
+        answer="h1",
+    ),
+    Task(
+        "the same place in the other language",
+        f"{LESSON}.html#the-general-strategy",
+        ("a.language-switcher >> visible=true >> nth=0",),
+        page=LESSON,
+    ),
+)
+
+
+def attempt(browser: Any, root: str, language: str, width: int, task: Task) -> tuple[Any, ...]:
+    """Do a task in an empty browser; return its clicks, keys, screens, seconds and where it led."""
+    size = {"width": width, "height": HEIGHT[width]}
+    context = browser.new_context(viewport=size, permissions=["clipboard-write"])
+    page = context.new_page()
+    start = task.start if ".html" in task.start else f"{task.start}.html"
+    clicks = keys = screens = 0
+    began = time.perf_counter()
+    page.goto(f"{root}/{language}/{start}")
+    page.wait_for_selector(NOT_LOADED, state="detached")
+    if query := task.queries.get(language):
+        page.keyboard.press("/")
+        page.keyboard.type(query)
+        page.wait_for_selector("#hs-found [role=option]")
+        page.keyboard.press("Enter")
+        keys += len(query) + 2
+        page.wait_for_url(f"**/{language}/*/**")
+    for selector in task.clicks:
+        target = page.locator(selector)
+        if not target.first.is_visible():  # behind the menu of a phone
+            page.locator(".pst-navbar-icon.sidebar-toggle >> visible=true").first.click()
+            clicks += 1
+            target = page.locator(selector.replace(".bd-header", ".bd-sidebar-primary"))
+        screens += _screens(target.first, HEIGHT[width])
+        target.first.click()
+        clicks += 1
+        page.wait_for_load_state()
+    page.wait_for_selector(NOT_LOADED, state="detached")
+    answer = page.locator(task.answer).first
+    answer.wait_for()
+    seconds = time.perf_counter() - began
+    screens += _screens(answer, HEIGHT[width])
+    where = page.url.removeprefix(root).partition(".html")[0].strip("/").partition("/")[2]
+    context.close()
+    return clicks, keys, screens, f"{seconds:.1f}", where
+
+
+def _screens(part: Any, height: int) -> int:
+    """Return how many screens further down a part begins."""
+    top = part.evaluate("part => part.getBoundingClientRect().top")
+    return max(0, int(top // height))
+
+
+def main() -> None:
+    """Print a table for each language; end with a status that says whether each way led there."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--width", type=int, choices=[*HEIGHT], default=1280)
+    width = parser.parse_args().width
+    sys.path.insert(0, str(ROOT / "tests"))
+    from chromium import running
+
+    lost = []
+    print("task", "clicks", "keys", "screens", "seconds", sep="\t")
+    with running() as browser, counting_server() as (root, _sent):
+        for language in languages():
+            for task in TASKS:
+                *row, where = attempt(browser, root, language, width, task)
+                print(f"{language}: {task.name}", *row, sep="\t", flush=True)
+                if where != task.page:
+                    lost.append(f"{language}: {task.name}: {where} instead of {task.page}")
+    sys.exit("\n".join(lost))
+
+
+if __name__ == "__main__":
+    main()
