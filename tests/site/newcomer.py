@@ -63,6 +63,7 @@ TASKS = (
             "zh_CN": "计数器在 jit 之后不再增加",
         },
         page=LESSON,
+        answer="#why-it-stopped-counting",
     ),
     Task(
         "BatchNorm under pmap",
@@ -87,7 +88,7 @@ TASKS = (
         "an error text of JAX about donated arrays",
         "index",
         queries=same("Array has been deleted with shape=float32[3]."),
-        page="reference/problems",
+        page="update/jitted_update",
     ),
     Task(
         "read a first exercise",
