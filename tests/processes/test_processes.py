@@ -439,12 +439,12 @@ def text_of(error):
 
 
 def test_several_cpu_devices_and_an_old_jax(workers):
-    both = pair(workers, "old")
-    for worker in both:
-        code, text = worker.end()
-        assert (OLD in text) == (EACH > 1)
-        # the first one to end takes the other with it, which has said why by then
+    ended = [worker.end() for worker in pair(workers, "old")]
+    assert any(OLD in text for _code, text in ended) == (EACH > 1)
+    for code, text in ended:
         assert code in ({1, -signal.SIGABRT} if EACH > 1 else {0})
+        # the first one to end may take the other with it, by an abort
+        assert code == -signal.SIGABRT or (OLD in text) == (EACH > 1)
 
 
 OLD = """\
