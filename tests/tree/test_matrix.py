@@ -184,7 +184,6 @@ def test_the_copy_and_the_constraints_agree():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
 
 
-@pytest.mark.xfail(reason="haiku/see_inside is newer than the copy", strict=True)
 def test_the_copy_has_every_lesson():
     for name in gather.LESSONS:
         assert set(COPY["sets"][name]["lessons"]) == set(course(ROOT / "docs"))
