@@ -1,4 +1,4 @@
-"""The first ten things that a newcomer wants, on the built site: what each takes.
+"""The first things that a newcomer wants, on the built site: what each takes.
 
 python tests/site/newcomer.py [--width 360]
 
@@ -33,31 +33,26 @@ class Task(NamedTuple):
     answer: str = ":target"
 
 
-def same(query: str) -> dict[str, str]:
-    """Return a query, as an error's text, that is the same in both languages."""
-    return {"en": query, "zh_CN": query}
-
-
 NAV = ".bd-header a[href*='{}']"
 TASKS = (
-    Task("understand what this is", "index", page="index", answer="h1 + p"),
+    Task("understand what this is", "index.html", page="index", answer="h1 + p"),
     Task(
         "copy the lines that install it",
-        "index",
+        "index.html",
         (".hs-install button.copybtn >> visible=true",),
         page="index",
         answer=".hs-install pre >> visible=true",
     ),
     Task(
         "run the first program of lesson 1",
-        "index",
+        "index.html",
         (".hs-buttons a >> nth=0",),
         page="pure/thinking_in_jax",
         answer=".cell_output >> nth=0",
     ),
     Task(
         "why a jitted function stopped counting",
-        "index",
+        "index.html",
         queries={
             "en": "counter does not increment under jit",
             "zh_CN": "计数器在 jit 之后不再增加",
@@ -67,39 +62,39 @@ TASKS = (
     ),
     Task(
         "BatchNorm under pmap",
-        "index",
+        "index.html",
         queries={"en": "BatchNorm under pmap", "zh_CN": "pmap 下的 BatchNorm"},
         page="update/pmapped_update",
     ),
     Task(
         "move off pmap",
-        "index",
+        "index.html",
         (NAV.format("how_to/index"), "article a[href$='off_pmap.html']"),
         page="how_to/off_pmap",
         answer="article table",
     ),
     Task(
         "an error text of JAX",
-        "index",
-        queries=same("NameError: Found an unbound axis name: i"),
+        "index.html",
+        queries=dict.fromkeys(languages(), "NameError: Found an unbound axis name: i"),
         page="api/errors",
     ),
     Task(
         "an error text of JAX about donated arrays",
-        "index",
-        queries=same("Array has been deleted with shape=float32[3]."),
+        "index.html",
+        queries=dict.fromkeys(languages(), "Array has been deleted with shape=float32[3]."),
         page="update/jitted_update",
     ),
     Task(
         "read a first exercise",
-        "index",
+        "index.html",
         (NAV.format("exercises/index"), ".hs-exercise summary >> nth=0"),
         page="exercises/index",
         answer=".hs-exercise details[open] p >> nth=0",
     ),
     Task(
         "download a lesson as a notebook",
-        LESSON,
+        f"{LESSON}.html",
         ("article a[download][href$='.ipynb'] >> nth=0",),
         page=LESSON,
         answer="h1",
@@ -118,10 +113,9 @@ def attempt(browser: Any, root: str, language: str, width: int, task: Task) -> t
     size = {"width": width, "height": HEIGHT[width]}
     context = browser.new_context(viewport=size, permissions=["clipboard-write"])
     page = context.new_page()
-    start = task.start if ".html" in task.start else f"{task.start}.html"
     clicks = keys = screens = 0
     began = time.perf_counter()
-    page.goto(f"{root}/{language}/{start}")
+    page.goto(f"{root}/{language}/{task.start}")
     page.wait_for_selector(NOT_LOADED, state="detached")
     if query := task.queries.get(language):
         page.keyboard.press("/")
@@ -173,7 +167,7 @@ def main() -> None:
                 print(f"{language}: {task.name}", *row, sep="\t", flush=True)
                 if where != task.page:
                     lost.append(f"{language}: {task.name}: {where} instead of {task.page}")
-    sys.exit("\n".join(lost))
+    sys.exit("\n".join(lost) or 0)
 
 
 if __name__ == "__main__":
