@@ -61,6 +61,12 @@ if __name__ == "__main__":
     "relative.py": "from . import model\n",
     "exits.py": "import sys\nsys.exit('bye')\n",
     "interrupts.py": "raise KeyboardInterrupt\n",
+    "twice.py": """
+import signal, sys
+write = sys.stderr.write
+sys.stderr.write = lambda text: (signal.raise_signal(signal.SIGINT), write(text))
+signal.raise_signal(signal.SIGINT)
+""",
 }
 """What is in the folder, to be explained."""
 
@@ -313,6 +319,13 @@ SHELL = [
         "mkdir -p said/haiku; "
         "echo 'import signal; signal.raise_signal(2)' > said/haiku/__init__.py; "
         f"PYTHONPATH=FOLDER/said {TRAIN}",
+        130,
+        "interrupted",
+    ),
+    Row(f"{HERE} explain FOLDER/twice.py:double", 130, "interrupted"),
+    Row(  # in the middle of a write: nobody reads
+        "mkdir -p said/jax; echo 'print(1_000_000 * str(2))' > said/jax/__init__.py; "
+        f"PYTHONPATH=FOLDER/said timeout --preserve-status -s INT 2 {TRAIN} | sleep 4",
         130,
         "interrupted",
     ),

@@ -3,6 +3,7 @@
 ``python -m haiku_state …`` and ``haiku-state …`` are the same.
 """
 
+import contextlib
 import gc
 import importlib
 import io
@@ -11,6 +12,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError
@@ -78,9 +80,16 @@ def _run(words: Sequence[str], can_fork: bool) -> int:
 def _take_over() -> None:
     """Let :func:`explain` end this process, which runs nothing else."""
     sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
-    # JAX has callbacks of the garbage collector; Python ignores a KeyboardInterrupt in such a one
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, lambda _number, _frame: os._exit(explain(KeyboardInterrupt())))
+        signal.signal(signal.SIGINT, _end)
+
+
+def _end(_number: int, _frame: object) -> NoReturn:
+    # JAX has callbacks of the garbage collector; Python ignores a KeyboardInterrupt in such a one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second Ctrl-C must not end the report
+    with contextlib.suppress(RuntimeError):  # the stream is being written to, and cannot be flushed
+        explain(KeyboardInterrupt())
+    os._exit(130)
 
 
 def explain(error: BaseException) -> int:
