@@ -49,7 +49,7 @@ def decay_rate(value: float) -> ArgumentError:
 def warmup_length(value: int) -> ArgumentError:
     """A number of calls before the past counts that is negative, or that nothing would use."""
     if value < 0:
-        why = _("warmup_length is the number of calls before past values count")
+        why = _("warmup_length is the number of calls for which the average is the last value")
         return _out_of_range("warmup_length", value, _("0 or more"), "0", why)
     why = _(
         "zero_debias corrects for starting at zero, but a warm-up starts at the first values "

@@ -36,7 +36,7 @@ class LossScaleError(HaikuStateError, ValueError):
     TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
-        "make_scaled_update multiplies the loss by the scale, and scale_loss, outermost, divides "
-        "the gradient by it"
+        "make_scaled_update multiplies the loss by the scale, and scale_loss, which must be the "
+        "outermost optimizer, divides the gradient by the scale"
     )
     MORE = "api/recipes"

@@ -62,7 +62,7 @@ class Check:
     Args:
       title: what it is, in one line, in English.
       idea: the idea that a wrong result lacks, unless the result matches a wrong program.
-      properties: what else must hold, of the values of `PROPERTIES`.
+      properties: the properties that must hold as well, chosen from the values of `PROPERTIES`.
       tolerance: the relative and absolute tolerance for floating-point numbers.
       draws: how many times the inputs are drawn.
       is_killed: whether something runs before, in another process that must kill itself.
@@ -111,7 +111,7 @@ class Exercise(Heading):
       name: the name of its file.
       text: the file itself.
       program: the starter code and a correct answer, in one text.
-      checks: the checks of what a correct answer does, in the order in which they are shown.
+      checks: the checks that a correct answer passes, in the order in which they are shown.
       programs: the wrong programs and the other right programs.
     """
 

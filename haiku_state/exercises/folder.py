@@ -29,7 +29,7 @@ WHY_NOT_FOUND = _(
 )
 NOT_A_FILE = _("{path} is not a file")
 WHY_NOT_A_FILE = _("an answer is a single file; if something else has its name, move it elsewhere")
-NOT_TEXT = _("{path} is not text in UTF-8")
+NOT_TEXT = _("{path} is not valid UTF-8 text")
 WHY_NOT_TEXT = _("Python reads a file as UTF-8, unless its first line names another encoding")
 
 

@@ -124,7 +124,7 @@ class FlowModule:
 class Flow:
     """The result of :func:`.record_flow`: where each leaf goes, as data, as text and as a picture.
 
-    ``str(flow)`` is a text for the terminal, and a notebook shows the picture.
+    ``str(flow)`` is the text for a terminal, and a notebook shows the picture.
     """
 
     function: str

@@ -76,8 +76,8 @@ class History:
     scripts.
 
     Each record keeps only small summaries, and a copy of the last train state is kept in the host's
-    memory, so a later update may consume the arrays. In a long training, record every tenth or
-    hundredth step.
+    memory, so a later update may consume the arrays. In a long training run, record only every
+    tenth or hundredth step.
 
     Example:
       >>> import jax, jax.numpy as jnp, optax

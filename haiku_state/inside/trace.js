@@ -35,10 +35,10 @@
     const code = html("div", "code"), program = html("div", "code"), names = html("div", "names");
     for (const [element, name] of [[code, label.python], [program, label.program]]) {
       element.tabIndex = 0;
-      element.setAttribute("role", "region");
+      element.setAttribute("role", "group"); // a region would be a landmark of the page
       element.setAttribute("aria-label", name);
     }
-    const part = (title, ...children) => html("section", "", html("h4", "", title), ...children);
+    const part = (title, ...children) => html("section", "", html("div", "title", title), ...children);
     const stepper = html(
       "div", "stepper",
       html("header", "", html("strong", "", data.name), where, html("span", "buttons", back, next)),

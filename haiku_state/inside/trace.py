@@ -186,7 +186,7 @@ def record_trace(
     Args:
       function: a function, a method, a callable object, or the ``apply`` of a Haiku pair. It is
         jitted here; arguments that hold anything but arrays and numbers are static. If it is
-        already jitted, it is called as it is, so Python does not run for arguments with which it
+        already jitted, it is called as is, so Python does not run for arguments with which it
         has been called before.
       *calls: the arguments of each call, as a tuple, or a function that makes them from the result
         of the previous call, in order to thread a state.

@@ -62,7 +62,7 @@ def start_processes(
       coordinator: ``"HOST:PORT"``, where process 0 listens and the others find it.
       num_processes: how many processes there are, at least 1.
       process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three
-        arguments, JAX itself asks the scheduler's environment (Slurm, Open MPI and others).
+        arguments, JAX itself gets them from the scheduler (Slurm, Open MPI and others).
       devices: how many devices this process needs, 1–1024; CPU devices are simulated if it has
         fewer. :func:`.use_devices` does the same, but it cannot be used once JAX has started.
       timeout: how long this process waits for the others, in seconds. If some have not joined by

@@ -180,7 +180,7 @@ def test_an_answer_as_windows_saves_it(run, tmp_path):
     (tmp_path / DEFAULT / "counter.py").write_bytes(f"# 计数器\n{text}".encode("gbk"))
     code, text = run("check")
     assert code == 2
-    assert "counter.py is not text in UTF-8" in text
+    assert "counter.py is not valid UTF-8 text" in text
 
 
 def test_the_last_hint_leads_to_a_solution(run):
@@ -328,7 +328,7 @@ def test_watch_checks_what_is_saved(run, tmp_path, user):
         assert any(line.startswith("Waiting") for line in lines)
         run("hint", names()[1])  # as in another terminal
         (folder / f"{names()[1]}.py").write_bytes(b"\xff")
-        assert any(line.endswith("is not text in UTF-8.\n") for line in lines)
+        assert any(line.endswith("is not valid UTF-8 text.\n") for line in lines)
         (folder / f"{names()[1]}.py").write_text("", encoding="utf-8")
         assert any(line.startswith("not yet: ") for line in lines)
         assert any(line.startswith("If you are stuck") for line in lines)

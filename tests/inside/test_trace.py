@@ -414,6 +414,8 @@ def test_the_stepper_steps_by_keys_and_buttons(open_page, language, width):
     said, here = stepper.locator(".hs-trace-say"), stepper.locator(".hs-trace-on")
     back, forward = stepper.get_by_role("button").all()
     assert page.locator(".hs-trace-stepper").count() == 2
+    outline = ".hs-trace :is(h1, h2, h3, h4, h5, h6, [role=region])"
+    assert page.locator(outline).count() == 0  # it may stand in any section, and twice on a page
     assert page.locator(".hs-trace ol").first.is_hidden()
     assert (said.inner_text(), back.is_disabled()) == (sentence(0), True)
     forward.click()

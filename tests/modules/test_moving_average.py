@@ -272,7 +272,7 @@ REFUSED = {
         "warmup_length is -1, but it must be 0 or more.\n"
         "  wrong: warmup_length=-1\n"
         "  right: warmup_length=0\n"
-        "  why:   warmup_length is the number of calls before past values count\n"
+        "  why:   warmup_length is the number of calls for which the average is the last value\n"
         "  more:  en/api/modules.html",
     ),
 }

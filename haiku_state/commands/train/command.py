@@ -52,7 +52,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--checkpoint-every", type=positive, metavar="K",
         text=_("save every K updates as well as after each epoch"))
     add("--coordinator", metavar="HOST:PORT",
-        text=_("address of process 0, where all processes connect; auto: ask the scheduler"))
+        text=_("address of process 0, to which all processes connect; auto: ask the scheduler"))
     add("--num-processes", type=positive, metavar="N", text=_("total number of processes"))
     add("--process-id", type=not_negative, metavar="I", text=_("index of this process, from 0"))
     add("--timeout", type=positive, default=60, metavar="SECONDS",

@@ -8,7 +8,7 @@ returns what a single device would compute from the whole batch: the same new pa
 loss. Do not change `loss_fn`.
 
 - Which numbers differ from device to device, and from which line on should they not?
-- The devices have to exchange something between the gradient and its length.
+- The devices have to exchange something after the gradient is computed and before its length is.
 - `jax.lax.pmean(tree, "devices")` takes any tree, including the pair of loss and gradient.
 """
 

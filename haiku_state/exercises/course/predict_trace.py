@@ -143,8 +143,8 @@ second = 1
 second = 2
 
 # %% idea static argument; pure/thinking_in_jax#an-if-on-an-argument
-# The value of a static argument is part of the record, so each new value is traced. The values of
-# the other arguments are not part of it.
+# The value of a static argument is part of the record, so the function is traced
+# again for each new value. The values of the other arguments are not part of the record.
 third = 6
 
 # %%

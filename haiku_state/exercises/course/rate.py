@@ -123,7 +123,8 @@ def descend(x, learning_rate, steps):
 
 
 # %% idea static value; state/practice#the-learning-rate-as-a-static-argument
-# A static argument is part of the program, so each new value is traced and compiled again. A number
+# A static argument is part of the program, so the function is traced and
+# compiled again for each new value. A number
 # that is only used in arithmetic does not need its own program.
 @functools.partial(jax.jit, static_argnames=("learning_rate", "weight_decay", "steps"))
 def descend(x, learning_rate, weight_decay, steps):
