@@ -123,5 +123,5 @@ class CounterAdvancedError(HaikuStateError, ValueError):
     TEXT_WHAT = _("these counters advanced in evaluation:{paths}")
     TEXT_WRONG = "apply(params, state, rng, inputs, is_training=True)"
     TEXT_RIGHT = "apply(params, state, rng, inputs, is_training=False)"
-    TEXT_WHY = _("evaluation would learn from the very data that it is meant to judge")
+    TEXT_WHY = _("evaluation would learn from the very data that the model is judged by")
     MORE = "haiku/batch_norm"

@@ -65,7 +65,7 @@ class Check:
       properties: the properties that must hold as well, chosen from the values of `PROPERTIES`.
       tolerance: the relative and absolute tolerance for floating-point numbers.
       draws: how many times the inputs are drawn.
-      is_killed: whether something runs before, in another process that must kill itself.
+      is_killed: whether some code runs first, in another process that must kill itself.
       line: where it begins in the file.
     """
 

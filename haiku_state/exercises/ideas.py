@@ -161,7 +161,7 @@ TRAINING = Idea(
     "batch statistics",
     _(
         "In training, a batch is normalized by its own mean and variance. The running statistics "
-        "are only updated then, for use in evaluation."
+        "are updated but not used then: they are for evaluation."
     ),
     "haiku/batch_norm#the-layer-whose-state-matters",
 )

@@ -64,7 +64,7 @@ class Result:
       printed: what the answer printed.
       notes: what else the answer did, such as trying to write a file.
       place: the file of the answer, as the learner named it.
-      changed: the variables of the answer that its calls have changed.
+      changed: the variables of the answer that changed when it was called.
 
     References:
       :func:`haiku_state.exercises.check`, which makes it.

@@ -58,8 +58,8 @@ EFFECTS = {
         "program: for all later calls no time passes."
     ),
     "hidden input/environment": _(
-        "The variable is read during tracing, and its value becomes a constant of the compiled "
-        "program: changing it later has no effect."
+        "The environment variable is read during tracing, and its value becomes a constant of the "
+        "compiled program: changing it later has no effect."
     ),
     "hidden input/file": _(
         "The file is read during tracing, and its contents become a constant of the compiled "

@@ -111,7 +111,7 @@ def save_checkpoint(
 
     With several processes, each process calls this function with its part of the same train state
     and writes the shards that it holds, so all processes must see the same directory. All of them
-    return when the checkpoint is complete, and an error is raised in all of them.
+    return when the checkpoint is complete; an error in one of them is raised in all.
 
     Args:
       directory: the folder with the checkpoints of one run, which is created if it does not exist.
@@ -209,7 +209,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     used.
 
     With several processes, each process calls this function and reads the shards that it needs; an
-    error is raised in all of them.
+    error in one of them is raised in all.
 
     Args:
       directory: the directory that was passed to :func:`save_checkpoint`.

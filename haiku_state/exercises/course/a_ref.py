@@ -153,8 +153,8 @@ def meter(level, sample):
 
 
 # %% idea formula
-# The numbers follow a different formula. The new level is what is left of the old level, or the
-# size of the sample if that is larger, and the output is the sample divided by the new level.
+# The numbers follow a different formula. The new level should be what is left of the old level,
+# or the size of the sample if that is larger, and the output the sample divided by the new level.
 def meter(level, sample):
     return right.meter(level / 0.9, sample)
 

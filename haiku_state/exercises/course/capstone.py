@@ -12,7 +12,7 @@ first part goes into the train state, and `jax.random.normal` draws `w` from the
 
 `update(train_state, batch)` returns the next train state and `{'loss': …}`. A batch is a dict of
 `x` and `y`. It splits the key in the same way and draws the noise from the second part. The step
-size `1 / (10 + step)` uses the step before it is counted.
+size `1 / (10 + step)` uses the number of steps before this one.
 
 `place(mesh, train_state, batch)` returns the train state and the batch, laid out for
 `jax.jit(update)` on a mesh of four devices with the axis `data`. `save(path, train_state)` and

@@ -143,7 +143,7 @@ def brighter(image, amount):
 
 
 # %% idea which array; pure/thinking_in_jax#which-array-comes-out
-# A JAX array has methods that a NumPy array does not have, such as `.at`. Operators and the
+# A JAX array has attributes that a NumPy array does not have, such as `.at`. Operators and the
 # functions of `jnp` take both.
 def brighter(image, amount):
     return image.at[:, :].add(amount)
