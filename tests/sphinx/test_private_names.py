@@ -2,7 +2,10 @@
 
 import importlib
 import re
+import shutil
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -123,6 +126,18 @@ def test_what_is_needed_later_is_looked_for_first(lost, tmp_path):
         delattr(getattr(app, part), name)
     with pytest.raises(compat.LostNameError, match=lost):
         compat._check_settings(app)
+
+
+def test_the_theme_measures_nothing(tmp_path):
+    theme = Path(find_spec("pydata_sphinx_theme").origin).parent
+    [script] = theme.rglob("static/scripts/pydata-sphinx-theme.js")
+    copy = tmp_path / script.name
+    shutil.copy(script, copy)
+    compat.measure_nothing(tmp_path)
+    assert ".forEach(e=>{e.tabIndex=e.scrollWidth" in copy.read_text()
+    assert '[":not(*)"].join' in copy.read_text()
+    with pytest.raises(compat.LostNameError, match="lay out a long page in parts"):
+        compat.measure_nothing(tmp_path)
 
 
 def test_scripts_that_the_policy_blocks_or_nobody_reads_are_not_loaded():
