@@ -354,6 +354,8 @@ def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, oth
     page = open_page(url(language, "state/pytrees.html"), 360)
     assert not any(".other." in request for request in page.requests)
     beside(page).select_option("each")
+    size = page.locator(".hs-parallel > summary:visible").bounding_box()
+    assert min(size["width"], size["height"]) >= 24  # pixels, as WCAG 2.2 asks of a target
     page.locator(".hs-show").first.wait_for()
     button = page.locator("h1 .hs-show")
     button.press("Enter")
