@@ -5,7 +5,9 @@ tree. A process that inherits this shows nothing about what a user meets. All te
 processes here, which ``tree/test_user.py`` enforces.
 """
 
+import contextlib
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -56,7 +58,9 @@ class User:
 
 
 def free_port() -> int:
-    """Return the number of a port where nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])
+    """Return a port where nobody listens, below those that a system gives to connections."""
+    while True:
+        port = random.SystemRandom().randrange(10000, 32768)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("localhost", port))
+            return port

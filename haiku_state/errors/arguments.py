@@ -684,7 +684,7 @@ def loss_scale(given: Any) -> ArgumentError:
     return ArgumentError(
         argument="loss_scale",
         value=repr(given),
-        expected=_("a loss scale of jmp"),
+        expected=_("a jmp loss scale"),
         wrong=f"scale_loss(optimizer, {given!r})",
         right="scale_loss(optimizer, jmp.DynamicLossScale(jnp.float32(2.0**15)))",
         why=_("jmp knows how the scale changes from step to step"),

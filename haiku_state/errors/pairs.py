@@ -68,8 +68,8 @@ class UninitializedParameterError(HaikuStateError, ValueError):
     TEXT_RIGHT = "params, state = init(rng, inputs); apply(params, state, rng, inputs)"
     TEXT_WHY = _(
         "init creates only the params on the path that its inputs take: call it with inputs that "
-        "take the same branches as those of apply, or create the module outside the `if`. It may "
-        "also be that these params belong to a different model"
+        "take the same branches as the inputs of apply, or create the module outside the `if`. It "
+        "may also be that these params belong to a different model"
     )
     MORE = "haiku/pure_pair"
 
@@ -77,7 +77,7 @@ class UninitializedParameterError(HaikuStateError, ValueError):
 # why a parameter is missing, where the given params and state tell it
 NO_PARAMS = _(
     "params is empty, but init creates the params on the path that its inputs take: call init "
-    "with inputs that take the same branches as those of apply"
+    "with inputs that take the same branches as the inputs of apply"
 )
 SWAPPED = _(
     "the tree that was passed as the state holds this parameter, but params come before the state"

@@ -34,8 +34,8 @@ class Failure:
       problem: what is wrong, in one sentence, in the reader's language.
       idea: the idea that the answer lacks; None if the failure has nothing to do with an idea of
         the course.
-      recognized: whether the answer was seen to lack the idea; otherwise it is the idea that most
-        answers that fail in this way lack.
+      recognized: True if the answer was found to lack the idea; False if it is only the idea that
+        answers which fail in this way lack most often.
       inputs: the hidden inputs of that call.
       expected: the expected result.
       got: the actual result.

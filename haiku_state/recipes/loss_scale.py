@@ -51,7 +51,7 @@ def scale_loss(
 
     Args:
       optimizer: an Optax optimizer.
-      loss_scale: a loss scale of jmp. ``DynamicLossScale`` halves when gradients overflow and
+      loss_scale: a jmp loss scale. ``DynamicLossScale`` halves when gradients overflow and
         doubles after ``period`` good steps; ``StaticLossScale`` never changes; ``NoOpLossScale`` is
         1.
 
@@ -60,7 +60,7 @@ def scale_loss(
       step was taken, and the opt_state of ``optimizer``.
 
     Raises:
-      ArgumentError: ``loss_scale`` is not a loss scale of jmp.
+      ArgumentError: ``loss_scale`` is not a jmp loss scale.
       LossScaleError: when ``init`` is called, if ``optimizer`` already scales the loss; at an
         update, if the gradients do not come from a scaled loss.
 

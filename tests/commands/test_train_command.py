@@ -120,7 +120,8 @@ def test_the_options_go_together(run, user):
     assert (user.folder / "curves.png").exists() == run["plot"]
     assert any(user.folder.glob("saved/[1-9]*")) == (run["checkpoints"] != "none")
     if run["checkpoints"] != "none":  # the same command finds that all is done
-        assert [said[1] for said in outputs(user, run)] == [output, *([""] * len(others))]
+        again = outputs(user, run)
+        assert [said[:2] for said in again] == [(0, output), *([(0, "")] * len(others))], again
 
 
 @pytest.mark.slow

@@ -157,7 +157,7 @@ def test_what_is_cast_and_what_is_not():
 def test_a_number_is_not_a_loss_scale():
     with pytest.raises(ArgumentError) as caught:
         scale_loss(optax.sgd(0.1), 2.0**15)
-    assert caught.value.what == "loss_scale is 32768.0, but it must be a loss scale of jmp."
+    assert caught.value.what == "loss_scale is 32768.0, but it must be a jmp loss scale."
 
 
 def test_a_text_that_is_no_policy_is_refused_by_jmp():

@@ -81,7 +81,7 @@ def closed_form(weights, rows):
     return {"mean": losses.mean(), "traced for": [4], "not compiled": 0}
 
 
-# %% check If the rows divide evenly, no batch of padding is added; once; compiled once
+# %% check If the rows divide evenly, no padding batch is added; once; compiled once
 def check(answer, weights, rows):
     return play(answer, weights, rows[:12])
 

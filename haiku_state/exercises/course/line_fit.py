@@ -73,7 +73,7 @@ def check(answer, seed, params, x, y, learning_rate):
     return jax.tree.map(lambda leaf: list(jnp.shape(leaf)), params)
 
 
-# %% check The params of many keys are independent and normally distributed; once; random params
+# %% check The params drawn from many keys are independent and normally distributed; once; random params
 def check(answer, seed, params, x, y, learning_rate):
     keys = jax.random.split(jax.random.key(seed), 2000)
     params = jax.device_get(jax.jit(jax.vmap(answer.init))(keys))

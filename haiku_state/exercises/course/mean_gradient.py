@@ -56,7 +56,7 @@ def inputs(rng):
     return {"w": w, "b": np.float32(0)}, small, large
 
 
-# %% check A step with a small gradient is the same as with the whole batch; once; same step
+# %% check With a small gradient, the step equals that of one device on the whole batch; once; same step
 def check(answer, params, small, large):
     return on_devices(answer, params, small)
 

@@ -35,7 +35,7 @@ def without_border(image):
 
 
 def histogram(counts, levels):
-    # Count each gray level once for each time that it occurs.
+    # Count each gray level as many times as it occurs.
     #: for level in levels:
     #:     counts[level] += 1
     #: return counts

@@ -529,7 +529,7 @@ PROBLEMS = {
         "apply({}, state, rng, inputs)",
         "params, state = init(rng, inputs); apply(params, state, rng, inputs)",
         "params is empty, but init creates the params on the path that its inputs take: call init "
-        "with inputs that take the same branches as those of apply",
+        "with inputs that take the same branches as the inputs of apply",
         "haiku/pure_pair",
         lambda: hs.pure_pair(branch).apply(*hs.pure_pair(branch).init(KEY, X, True), None, X, True),
     ),
@@ -540,8 +540,8 @@ PROBLEMS = {
         "params, state = init(rng, other_inputs); apply(params, state, rng, inputs)",
         "params, state = init(rng, inputs); apply(params, state, rng, inputs)",
         "init creates only the params on the path that its inputs take: call it with inputs that "
-        "take the same branches as those of apply, or create the module outside the `if`. It may "
-        "also be that these params belong to a different model",
+        "take the same branches as the inputs of apply, or create the module outside the `if`. It "
+        "may also be that these params belong to a different model",
         "haiku/pure_pair",
         lambda: LINEAR.apply(*LINEAR.init(KEY, X), None, X),
     ),
