@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import jax
 import pytest
@@ -107,6 +108,34 @@ def test_the_calls_run_once_and_again_after_an_edit(tmp_path, monkeypatch):
     error_cards.cases(cache)
     assert len(calls) == 2
     assert len([*cache.iterdir()]) == 1
+
+
+def test_a_process_that_reads_while_another_writes_sees_no_half(tmp_path, monkeypatch):
+    _calls, fake = run(json.dumps([{"error": "A"}]))
+    monkeypatch.setattr(error_cards.subprocess, "run", fake)
+    whole, seen = Path.write_text, []
+
+    def write_text(file, text, **options):
+        whole(file, text[:5], **options)
+        monkeypatch.setattr(Path, "write_text", whole)
+        seen.append(error_cards.cases(tmp_path))  # as the other process does at this moment
+        return whole(file, text, **options)
+
+    monkeypatch.setattr(Path, "write_text", write_text)
+    assert [error_cards.cases(tmp_path), *seen] == [[{"error": "A"}]] * 2
+
+
+def test_what_another_process_has_written_meanwhile_stays(tmp_path, monkeypatch):
+    _calls, fake = run(json.dumps([{"error": "A"}]))
+
+    def run_beside_another(*args, **options):
+        monkeypatch.setattr(error_cards.subprocess, "run", fake)
+        error_cards.cases(tmp_path)
+        return fake(*args, **options)
+
+    monkeypatch.setattr(error_cards.subprocess, "run", run_beside_another)
+    monkeypatch.setattr(Path, "unlink", lambda file, **_: pytest.fail(f"{file} is removed"))
+    assert error_cards.cases(tmp_path) == [{"error": "A"}]
 
 
 def test_calls_that_fail_otherwise_stop_the_build(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import inspect
 import json
+import os
 import re
 import subprocess
 import sys
@@ -46,10 +47,13 @@ def cases(cache: Path) -> list[dict[str, Any]]:
         ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
         if ran.returncode:
             raise ExtensionError(f"{CALLS} failed:\n{ran.stderr}")
-        for old in cache.glob("errors-*.json"):
-            old.unlink()
+        for old in {*cache.glob("errors-*.json")} - {file}:
+            old.unlink(missing_ok=True)
         cache.mkdir(parents=True, exist_ok=True)
-        file.write_text(ran.stdout, encoding="utf-8")
+        # The pages are read by two processes: what one writes, the other sees whole or not at all.
+        written = cache / f"{file.name}.{os.getpid()}"
+        written.write_text(ran.stdout, encoding="utf-8")
+        written.replace(file)
     found: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
