@@ -88,6 +88,12 @@ def test_an_error_is_recorded_as_it_is_printed():
     assert "\n".join(printed) == str(caught.value)
 
 
+def test_what_a_library_prints_is_no_part_of_the_record(monkeypatch, capsys):
+    monkeypatch.setattr(error_cases, "record", lambda folder: print("JAX") or [{"error": "A"}])
+    error_cases.print_record("/nowhere")
+    assert json.loads(capsys.readouterr().out) == [{"error": "A"}]
+
+
 def run(output, code=0):
     ran = type("Ran", (), {"returncode": code, "stdout": output, "stderr": "no JAX"})
     calls = []
