@@ -30,6 +30,11 @@ BROKEN = {
         "def count(state, increment):\n    while True:\n        state = state + 0\n",
         TOO_LONG, 3,
     ),
+    "endless compiled loop": (
+        "from jax.lax import while_loop\n\n\ndef count(state, increment):\n"
+        "    return increment, state + int(while_loop(lambda n: n > -1, lambda n: n * 0, 0))\n",
+        TOO_LONG, 5,
+    ),
     "sleep": ("import time\ntime.sleep(1000)\n", TOO_LONG, 2),
     "syntax error": ("def count(state, increment)\n    return 1\n", "SyntaxError", 1),
     "indentation": ("def count(state, increment):\nreturn 1\n", "IndentationError", 2),

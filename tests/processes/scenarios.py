@@ -32,7 +32,7 @@ LIMIT = 120  # seconds after which a process is killed, and its scenario has fai
 TIMEOUT = 20  # seconds that the processes are told to wait; a loaded machine starts slowly
 ENDLESS = ("--epochs", "100000")
 ABORT = -signal.SIGABRT
-SLOW_END = 40 if connectable_cpu_devices() else 0  # the old JAX may wait so long as it ends
+SLOW_END = 40 if connectable_cpu_devices() else 0  # as many seconds later JAX 0.4.30 may end
 LOST = {3, ABORT, 1}  # JAX may be faster than Python: by an abort, or as 0.7 and 0.8 do
 
 

@@ -14,6 +14,8 @@ import linecache
 import os
 import signal
 import sys
+import threading
+import time
 import traceback
 import types
 from collections.abc import Callable, Iterator
@@ -31,7 +33,7 @@ from haiku_state.compat import keep_programs
 from haiku_state.exercises.cells import at_its_lines, cells, read, solution_code
 from haiku_state.exercises.exercise import Check, Exercise
 from haiku_state.exercises.sandbox.guard import Guard
-from haiku_state.exercises.sandbox.process import GIBIBYTES
+from haiku_state.exercises.sandbox.process import GIBIBYTES, TIME_IS_UP
 from haiku_state.exercises.sandbox.values import encoded, flat
 
 DEVICES = 4
@@ -357,9 +359,17 @@ def _warm() -> None:
 def _limit_time(seconds: int) -> None:
     """End the process after so many seconds of computing, and tell its line; or of sleeping."""
     faulthandler.dump_traceback_later(3 * seconds, exit=True)
-    if hasattr(signal, "setitimer"):
-        faulthandler.register(signal.SIGVTALRM, chain=True)
-        signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    end = time.process_time() + seconds
+    threading.Thread(target=_end_at, args=(end,), daemon=True).start()
+
+
+def _end_at(end: float) -> None:
+    # A thread, which waits until it may read the others' lines: a signal does not, and Python 3.13
+    # crashes where it comes amid a call.
+    while time.process_time() < end:
+        time.sleep(0.1)
+    faulthandler.dump_traceback(2)
+    os._exit(TIME_IS_UP)
 
 
 def _limit_memory() -> None:

@@ -32,7 +32,8 @@ START_SECONDS = 60
 GIBIBYTES = 4
 MORE_SECONDS = 10  # for a process that no longer ends by itself
 MANY_BYTES = 1 << 20
-TIME_IS_UP = -getattr(signal, "SIGVTALRM", 0)
+TIME_IS_UP = 124
+"""The exit code of a process that has computed too long, as that of ``timeout``."""
 
 KINDS = ("answers", "solutions")
 """Processes of one kind share a cache of compiled programs; a learner's must not feed the other."""
