@@ -1,9 +1,11 @@
 """Real data that ships inside scikit-learn, split by seed and cut into batches."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors import BatchDivisionError, MissingExtraError, arguments
@@ -96,7 +98,8 @@ def batches(
     """Split one epoch into batches.
 
     Args:
-      data: named arrays of shape (rows, …), or lists that NumPy can convert to arrays.
+      data: a PyTree of arrays of shape (rows, …), such as named arrays or ``(inputs, targets)``;
+        also of lists that NumPy can convert to arrays.
       batch_size: rows per batch, at least 1; with ``"drop"``, at most the number of rows.
       seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
         order.
@@ -104,12 +107,12 @@ def batches(
         ``"drop"`` leaves them out, so that every batch has the same shape and the same weight, for
         training. ``"keep"`` makes a smaller last batch. ``"pad"`` pads the last batch with its
         first row and adds to every batch a ``mask`` of shape (batch_size,), float32, which is 1 for
-        a real row and 0 for a padded row, for evaluation on many devices.
+        a real row and 0 for a padded row, for evaluation on many devices; it needs named arrays.
       skip: how many batches to skip at the beginning, in order to resume where a run stopped.
       part: ``(i, n)`` gives part i of the n equal parts of every batch, for process i of n.
 
     Returns:
-      An iterator over batches, with the names and dtypes of ``data``.
+      An iterator over batches, with the structure and dtypes of ``data``.
 
     Raises:
       ArgumentError: ``data`` has no rows or arrays of different lengths, ``batch_size`` is below 1
@@ -134,13 +137,16 @@ def batches(
       NumPy's documentation, `Random generator
       <https://numpy.org/doc/stable/reference/random/generator.html>`__, for the shuffling.
     """
-    arrays = {name: _as_array(values) for name, values in data.items()}
-    lengths = {len(values) if np.ndim(values) else 0 for values in arrays.values()}
+    # a list or a range is rows, whereas a tuple or a dict has parts
+    arrays = jax.tree.map(_as_array, data, is_leaf=lambda part: isinstance(part, list | range))
+    lengths = {len(values) if np.ndim(values) else 0 for values in jax.tree.leaves(arrays)}
     if len(lengths) != 1 or lengths == {0}:
         raise arguments.batch_data(data)
     [rows] = lengths
     if remainder not in ("drop", "keep", "pad"):
         raise arguments.remainder(remainder)
+    if remainder == "pad" and not isinstance(data, Mapping):
+        raise arguments.unnamed_mask(data)
     if batch_size < 1 or (batch_size > rows and remainder == "drop"):
         raise arguments.batch_size(batch_size, rows, remainder == "drop")
     if skip < 0:
@@ -165,7 +171,7 @@ def batches(
             if remainder == "pad":
                 index = np.concatenate([index, np.repeat(index[:1], batch_size - real)])
             own = slice(len(index) * i // n, len(index) * (i + 1) // n)
-            batch = {name: values[index[own]] for name, values in arrays.items()}
+            batch = jax.tree.map(lambda values: values[index[own]], arrays)  # noqa: B023
             if remainder == "pad":
                 batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)[own]
             yield batch
@@ -203,9 +209,14 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
     def stacks() -> Iterator[Batch]:
         for _same, alike in itertools.groupby(batches, _shapes):
             while stack := list(itertools.islice(alike, count)):
-                yield {name: np.stack([batch[name] for batch in stack]) for name in stack[0]}
+                yield jax.tree.map(_stacked, *stack)
 
     return stacks()
+
+
+def _stacked(*rows: Any) -> Any:
+    """Stack arrays where they are: on the device, or in NumPy."""
+    return (jnp if isinstance(rows[0], jax.Array) else np).stack(rows)
 
 
 def _as_array(values: Any) -> Any:
@@ -218,8 +229,8 @@ def _as_array(values: Any) -> Any:
         return np.zeros(())
 
 
-def _shapes(batch: Batch) -> dict[str, tuple[int, ...]]:
-    return {name: np.shape(values) for name, values in batch.items()}
+def _shapes(batch: Batch) -> Any:
+    return jax.tree.structure(batch), [*map(np.shape, jax.tree.leaves(batch))]
 
 
 def _split(inputs: Any, targets: Any, seed: int, test_fraction: float, stratify: Any) -> Dataset:

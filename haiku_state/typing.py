@@ -17,8 +17,8 @@ State: TypeAlias = hk.State
 PyTree: TypeAlias = Any
 """Nested containers of arrays, as JAX takes them."""
 
-Batch: TypeAlias = Mapping[str, Any]
-"""Named arrays with one shared leading axis, one row per example."""
+Batch: TypeAlias = Any
+"""A PyTree of arrays with one shared leading axis, one row per example, such as named arrays."""
 
 Metrics: TypeAlias = Mapping[str, jax.Array]
 """Named scalars of one update step."""

@@ -29,7 +29,6 @@ def columns(path, leaf):
 
 RUNNERS = {
     "jit": hs.jit_update,
-    "packed": lambda step: hs.jit_update(step, packed_bytes=256),
     "scan": hs.scan_update,
     "vmap": hs.vmap_update,
     "pmap": lambda step, **options: hs.pmap_update(step, four(), **options),

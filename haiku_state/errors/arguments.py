@@ -11,6 +11,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +25,6 @@ from haiku_state.errors.modules import TracedFlagError
 from haiku_state.errors.pairs import UncalledModuleError
 from haiku_state.errors.processes import ProcessStartError
 from haiku_state.errors.recipes import LossScaleError
-from haiku_state.errors.state import StateStructureError
 from haiku_state.errors.storage import CheckpointDirectoryError
 from haiku_state.errors.updates import (
     BatchDivisionError,
@@ -68,13 +68,19 @@ def eps(value: float) -> ArgumentError:
     return _out_of_range("eps", value, _("0 or more"), "1e-5", why)
 
 
-def flag(name: str, value: Any) -> ArgumentError:
-    """A value that is not a bool where a bool is required."""
-    why = _(
-        "Python treats every value as true or false: the string 'False' counts as true, and None "
-        "as false"
-    )
-    return _out_of_range(name, repr(value), _("a bool"), "True", why)
+def read_flag(name: str, value: Any) -> bool:
+    """Read a flag that chooses what is computed; reject what is no bool, or has no value."""
+    if not (isinstance(value, int) or hasattr(value, "dtype")):
+        why = _(
+            "Python treats every value as true or false: the string 'False' counts as true, and "
+            "None as false"
+        )
+        raise _out_of_range(name, repr(value), _("a bool"), "True", why)
+    try:
+        return bool(value)
+    except jax.errors.TracerBoolConversionError as error:
+        call = "init" if hk.running_init() else "apply"
+        raise TracedFlagError(name=name, call=call) from error
 
 
 def _out_of_range(name: str, value: Any, expected: str, fitting: str, why: str) -> ArgumentError:
@@ -125,7 +131,52 @@ def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
     )
 
 
-def ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentError:
+def batch_norm(norm: Any) -> ArgumentError | None:
+    """Arguments of a :class:`.BatchNorm` that are out of range, or that nothing would use."""
+    if not norm.eps >= 0:
+        return eps(norm.eps)
+    groups = "cross_replica_axis_index_groups"
+    for argument, is_used, off, on in (
+        ("scale_init", norm.create_scale, "create_scale=False", "create_scale=True"),
+        ("offset_init", norm.create_offset, "create_offset=False", "create_offset=True"),
+        (
+            groups,
+            norm.cross_replica_axis,
+            "cross_replica_axis=None",
+            'cross_replica_axis="devices"',
+        ),
+    ):
+        if not is_used and getattr(norm, argument) is not None:
+            return _ignored(argument, getattr(norm, argument), off, on)
+    return None
+
+
+def batch_norm_call(
+    norm: Any, axis: tuple[int, ...], inputs: Any, scale: Any, offset: Any, mask: Any
+) -> ArgumentError | None:
+    """Inputs that a :class:`.BatchNorm` cannot normalize, or that do not fit its arguments."""
+    if not jnp.issubdtype(inputs.dtype, jnp.floating):
+        return not_floating("inputs", inputs)
+    if not axis and (norm.axis or not norm.cross_replica_axis):
+        return reduced_axes(inputs, norm.axis)
+    if norm.create_scale and scale is not None:
+        return _ignored("scale", scale, "create_scale=True", "create_scale=False")
+    if norm.create_offset and offset is not None:
+        return _ignored("offset", offset, "create_offset=True", "create_offset=False")
+    if mask is not None and mask.shape != inputs.shape[: mask.ndim]:
+        return ArgumentError(
+            argument="mask",
+            value=describe(mask),
+            expected=f"[{inputs.shape[0]}]",
+            wrong="norm(inputs, is_training, mask=jnp.ones(inputs.shape[-1]))",
+            right="norm(inputs, is_training, mask=jnp.ones(inputs.shape[0]))",
+            why=_("a mask has one entry for each row, 1 for a real row and 0 for a padded row"),
+            more="api/modules",
+        )
+    return None
+
+
+def _ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentError:
     """An argument that another argument makes meaningless."""
     at_call = argument in ("scale", "offset")
     call = "BatchNorm({}, …)(inputs, is_training, {}={})" if at_call else "BatchNorm({}, {}={}, …)"
@@ -182,31 +233,6 @@ def made_in_loop(names: str) -> ArgumentError:
         why=_("each iteration of the loop would create its own params under a different name"),
         more="haiku/jax_inside_haiku",
     )
-
-
-def shape_advice(name: str, before: tuple[int, ...], after: tuple[int, ...]) -> dict[str, str]:
-    """The line to write instead if the shape of a leaf of the state has changed."""
-    kept = [length for length in before if length != 1]
-    if len(after) < len(before) and kept == [length for length in after if length != 1]:
-        return {}  # a reduction without keepdims
-    if len(after) == len(before) and after[1:] == before[1:]:
-        shown = f"jnp.zeros({before}, {name}.dtype).at[:len({name})].set({name}[:{before[0]}])"
-        return {
-            "wrong": f'hk.set_state("{name}", {name})',
-            "right": f'hk.set_state("{name}", {shown})',
-            "why": _(
-                "the shape depends on the batch, so the next call would need a different program; "
-                "keep as many rows as in init and pad what is missing"
-            ),
-        }
-    return {
-        "wrong": f'hk.get_state("{name}", {before}, …)',
-        "right": f'hk.get_state("{name}", {after}, …)',
-        "why": _(
-            "the next call would need a different program: start with the shape that each call "
-            "returns, or convert the result to the initial shape"
-        ),
-    }
 
 
 # ---- Classes
@@ -307,38 +333,47 @@ def kind_of_output(output: Any, method: str) -> AttributeKindError:
     )
 
 
-def static_changed(method: str, changed: Mapping[str, tuple[Any, Any]]) -> StaticAttributeError:
-    """A method has changed what is part of the compiled program."""
-    changes = [f"{path}: {before!r} -> {after!r}" for path, (before, after) in changed.items()]
+def skeleton_changed(method: str, before: Any, after: Any, static: type) -> StaticAttributeError:
+    """A method has changed what is not state: a static value, a container, or an attribute."""
+
+    def parts(state: Any) -> dict[str, Any]:
+        leaves = jax.tree_util.tree_leaves_with_path(state, lambda node: isinstance(node, static))
+        return {f"self{jax.tree_util.keystr(path)}": leaf for path, leaf in leaves}
+
+    old, new = parts(before), parts(after)
+    gone, added = [p for p in old if p not in new], [p for p in new if p not in old]
+    changed = [p for p in old if p in new and _skeleton(old[p]) != _skeleton(new[p])]
+    lines = [f"{path}: {old[path]!r} -> {new[path]!r}" for path in changed]
+    lines += [f"- {path}" for path in gone] + [f"+ {path}" for path in added]
+    lines = lines or [f"- {before!r}", f"+ {after!r}"]
     cls, texts = method.split(".")[0], {}
-    path, (before, after) = next(iter(changed.items()))
-    if type(getattr(before, "value", None)) in (bool, int, float, complex):
+    if changed and type(getattr(old[changed[0]], "value", None)) in (bool, int, float, complex):
         texts = {"wrong": f"functionalize({cls}, static=…)", "right": f"functionalize({cls})"}
-    elif hasattr(after, "dtype"):
-        zeros = f"jnp.zeros({after.shape}, jnp.{after.dtype})"
+    elif changed and hasattr(new[changed[0]], "dtype"):
+        array = new[changed[0]]
+        zeros = f"jnp.zeros({array.shape}, jnp.{array.dtype})"
         texts = {
-            "wrong": f"def __init__(self): {path} = {before!r}",
-            "right": f"def __init__(self): {path} = {zeros}",
+            "wrong": f"def __init__(self): {changed[0]} = {old[changed[0]]!r}",
+            "right": f"def __init__(self): {changed[0]} = {zeros}",
             "why": _(
                 "anything that is not an array or a number is part of the compiled program: start "
                 "with an array of the shape and dtype that the method assigns"
             ),
         }
-    return StaticAttributeError(method=method, changes=as_lines(changes), **texts)
+    elif not changed:
+        texts = {
+            "wrong": "def step(self): self.extra = jnp.zeros(3)",
+            "right": "def __init__(self): self.extra = jnp.zeros(3)",
+            "why": _(
+                "the constructor must create every attribute; the kind of an attribute and the "
+                "length of a container must not change"
+            ),
+        }
+    return StaticAttributeError(method=method, changes=as_lines(lines), **texts)
 
 
-def attributes_changed(changes: Iterable[str]) -> StateStructureError:
-    """A method has made or removed attributes, or changed a container."""
-    return StateStructureError(
-        changes=as_lines(changes),
-        wrong="def step(self): self.extra = jnp.zeros(3)",
-        right="def __init__(self): self.extra = jnp.zeros(3)",
-        why=_(
-            "the constructor must create every attribute; the kind of an attribute and the length "
-            "of a container must not change"
-        ),
-        more="api/pure",
-    )
+def _skeleton(node: Any) -> Any:
+    return "an array" if hasattr(node, "dtype") else node
 
 
 def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> TracedFlagError:
@@ -408,7 +443,7 @@ def _structure_of(tree: Any) -> str:
     return text if len(text) < 200 else f"{text[:197]}…"
 
 
-def example_metrics(values: Any, rows: int) -> ArgumentError:
+def example_metrics(values: Any) -> ArgumentError:
     """Metrics of an evaluation that are not one number for each example."""
     return ArgumentError(
         argument="metrics_fn(params, state, batch)",
@@ -420,19 +455,6 @@ def example_metrics(values: Any, rows: int) -> ArgumentError:
             "the evaluation step itself averages over the examples of all devices, without padded "
             "rows"
         ),
-        more="api/update",
-    )
-
-
-def not_packed(train_state: Any) -> ArgumentError:
-    """A plain train state, passed to a runner that packs it."""
-    return ArgumentError(
-        argument="train_state",
-        value=type(train_state).__name__,
-        expected=_("the result of run.place"),
-        wrong="run = jit_update(update, packed_bytes=4096); run(train_state, batch)",
-        right="run = jit_update(update, packed_bytes=4096); run(run.place(train_state), batch)",
-        why=_("between two calls this runner keeps the small leaves in one array"),
         more="api/update",
     )
 
@@ -634,6 +656,18 @@ def remainder(given: Any) -> ArgumentError:
     call = "batches(data, batch_size, remainder={})"
     expected = _('"drop", "keep" or "pad"')
     return _not_cut("remainder", repr(given), expected, call, '"drop"', why)
+
+
+def unnamed_mask(data: Any) -> ArgumentError:
+    """Data without names, among which the mask of the padded rows would have its place."""
+    return _not_cut(
+        "data",
+        describe_tree(data),
+        _("named arrays"),
+        'batches({}, batch_size, remainder="pad")',
+        '{"inputs": inputs, "targets": targets}',
+        _("each batch gets a mask of its real rows, which is found by its name"),
+    )
 
 
 def batch_size(given: int, rows: int, drops: bool) -> ArgumentError:
@@ -891,22 +925,6 @@ def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
         wrong="save_checkpoint(directory, train_state)",
         right=f"save_checkpoint(directory, {with_step.format('jnp.int32(0)')})",
         why=_("a checkpoint is named by its step, and the newest checkpoint has the largest step"),
-        more="api/storage",
-    )
-
-
-def packed_checkpoint(call: str) -> ArgumentError:
-    """A packed train state, which only its runner can read."""
-    return ArgumentError(
-        argument="train_state",
-        value="PackedState",
-        expected=_("a plain train state"),
-        wrong=call.format("train_state"),
-        right=call.format("run.one(train_state)"),
-        why=_(
-            "a checkpoint holds each leaf under its name: run.one unpacks the leaves, and "
-            "run.place packs them again"
-        ),
         more="api/storage",
     )
 

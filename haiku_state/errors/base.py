@@ -15,17 +15,23 @@ TEXTS = ("expected", "kind", "problem", "value", "why")
 MOST_LINES = 21
 """How many lines a list in an error has: a large network has hundreds of leaves."""
 
-LABELS = _("wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  {more}")
+LABELS = {
+    "wrong": _("wrong: {text}"),
+    "right": _("right: {text}"),
+    "why": _("why:   {text}"),
+    "more": _("more:  {text}"),
+}
 
 
 class HaikuStateError(Exception):
     """Base class of every error that this package raises on purpose.
 
-    Each class stands for one cause and holds the texts for it. The code that raises the error
-    supplies the values that the texts mention. If that code knows the cause more precisely, it also
-    supplies ``wrong``, ``right``, ``why`` or ``more``, which then replace the texts of the class.
-    The text is put together when the error is raised, in the reader's language; code and names in
-    it are not translated.
+    Each class stands for one fact and holds the texts for it. The code that raises the error
+    supplies the values that the texts mention. If that code knows what to write instead, it also
+    supplies ``wrong`` and ``right``; an error without them says only what happened and why. In
+    these lines, ``…`` stands for whatever the program has there. ``why`` and ``more`` replace the
+    texts of the class. The text is put together when the error is raised, in the reader's language;
+    code and names in it are not translated.
 
     Args:
       values: the values of the placeholders in the texts.
@@ -41,8 +47,8 @@ class HaikuStateError(Exception):
     """  # noqa: E501
 
     TEXT_WHAT: ClassVar[str]
-    TEXT_WRONG: ClassVar[str]
-    TEXT_RIGHT: ClassVar[str]
+    TEXT_WRONG: ClassVar[str] = ""
+    TEXT_RIGHT: ClassVar[str] = ""
     TEXT_WHY: ClassVar[str]
     MORE: ClassVar[str]
     """The page to read more on, as a path in the site without its language and suffix."""
@@ -52,13 +58,14 @@ class HaikuStateError(Exception):
         texts = {name: values[name] for name in TEXTS if values.get(name)}
         values |= {name: translated(str(text)) for name, text in texts.items()}
         self.what = translated(self.TEXT_WHAT).format(**values)
-        labels = translated(LABELS).format(
-            wrong=self._part("wrong", self.TEXT_WRONG, values),
-            right=self._part("right", self.TEXT_RIGHT, values),
-            why=self._part("why", translated(self.TEXT_WHY), values),
-            more=f"{SITE}{reader_language()}/{self._part('more', self.MORE, values)}.html",
-        )
-        super().__init__(f"{self.what}\n  {labels}")
+        parts = {
+            "wrong": self._part("wrong", self.TEXT_WRONG, values),
+            "right": self._part("right", self.TEXT_RIGHT, values),
+            "why": self._part("why", translated(self.TEXT_WHY), values),
+            "more": f"{SITE}{reader_language()}/{self._part('more', self.MORE, values)}.html",
+        }
+        lines = [translated(LABELS[name]).format(text=text) for name, text in parts.items() if text]
+        super().__init__("\n  ".join([self.what, *lines]))
 
     @staticmethod
     def _part(name: str, text: str, values: dict[str, Any]) -> str:
@@ -80,11 +87,11 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
     """An argument has a value that the function cannot use.
 
     This class is used for all arguments that are out of range, of the wrong kind, or in conflict
-    with each other. The code that raises the error supplies the wrong call, the right call and the
-    reason.
+    with each other. The code that raises the error supplies the reason.
 
     Args:
-      values: ``argument``, ``value``, ``expected``, ``wrong``, ``right``, ``why`` and ``more``.
+      values: ``argument``, ``value``, ``expected``, ``why``, ``more``, and ``wrong`` and ``right``
+        where it is sure what was meant.
 
     Example:
       >>> from haiku_state import batches
@@ -99,8 +106,6 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
     """
 
     TEXT_WHAT = _("{argument} is {value}, but it must be {expected}.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = "{why}"
     MORE = "{more}"
 

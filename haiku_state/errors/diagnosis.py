@@ -185,15 +185,13 @@ def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None
 
 
 @contextlib.contextmanager
-def traced_number_errors(
-    cls: type, static: Sequence[str], numbers: Sequence[str]
-) -> Iterator[None]:
+def traced_number_errors(cls: type, static: Sequence[str], state: Any) -> Iterator[None]:
     """Name the number of a state that JAX has traced where Python needs its value.
 
     Args:
       cls: the class whose method runs.
       static: the numbers that are not state.
-      numbers: the others, by their path in the argument ``state``.
+      state: the argument of that name.
 
     Raises:
       TracedFlagError: JAX says that the value depends on some of them.
@@ -204,6 +202,11 @@ def traced_number_errors(
         raise
     except (TypeError, IndexError) as error:
         said = re.search(r"depends on the values? of the arguments? (.*)", str(error))
+        numbers = [
+            path
+            for path, leaf in leaves_by_path(state=state).items()
+            if np.ndim(leaf) == 0 and not is_key(leaf)
+        ]
         names = [path for path in numbers if said and re.search(rf"{re.escape(path)}\b", said[1])]
         if not names:
             raise  # it is an argument of the method
@@ -397,7 +400,9 @@ def _no_key(raised: _Raised) -> errors.HaikuStateError:
 def _unbound(raised: _Raised) -> errors.HaikuStateError:
     axis = raised.match["axis"]
     if not raised.in_init:
-        return errors.UnboundAxisError(axis=axis)
+        modules = (frame.get("self") for frame in raised.frames)
+        in_module = any(hasattr(module, "cross_replica_axis") for module in modules)
+        return errors.UnboundAxisError(axis=axis, in_module=in_module)
     if raised.modules and issubclass(raised.modules[-1], hk.BatchNorm):
         return errors.UnboundAxisError(
             axis=axis,

@@ -23,7 +23,5 @@ class ExerciseError(HaikuStateError, ValueError):
     """
 
     TEXT_WHAT = _("{problem}.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = "{why}"
     MORE = "exercises/index"

@@ -24,8 +24,8 @@ class TracedFlagError(HaikuStateError, TypeError):
     """A flag that chooses what is computed is traced, so Python cannot read it."""
 
     TEXT_WHAT = _("`{name}` is traced, but Python has to read it during tracing.")
-    TEXT_WRONG = "jax.jit({call})(…, {name}=True)"
-    TEXT_RIGHT = "jax.jit(functools.partial({call}, {name}=True))(…)"
+    TEXT_WRONG = "jax.jit(…)(…, {name}=True)"
+    TEXT_RIGHT = "jax.jit(functools.partial(…, {name}=True))(…)"
     TEXT_WHY = _(
         "jit replaces each argument with a tracer that has no value; the flag chooses between two "
         "programs, so it must be known in advance"

@@ -8,8 +8,6 @@ class UncalledModuleError(HaikuStateError, TypeError):
     """A module was constructed where it should be called."""
 
     TEXT_WHAT = _("the module {module} was constructed, but it was not called.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _("a module computes nothing until it is called")
     MORE = "haiku/pure_pair"
 
@@ -44,8 +42,6 @@ class PairArgumentError(HaikuStateError, TypeError):
     """An argument of ``init`` or ``apply`` is in the wrong place, or is missing."""
 
     TEXT_WHAT = _("the argument `{argument}` is {given}; expected: {expected}.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _("the order is fixed, and rng is always required: pass None if nothing is random")
     MORE = "haiku/pure_pair"
 

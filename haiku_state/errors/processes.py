@@ -28,8 +28,6 @@ class ProcessStartError(HaikuStateError, RuntimeError):
     """
 
     TEXT_WHAT = "{what}"
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = "{why}"
     MORE = "api/processes"
 

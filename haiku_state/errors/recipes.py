@@ -33,8 +33,6 @@ class LossScaleError(HaikuStateError, ValueError):
     """A loss is scaled twice, or not at all, where it must be scaled once."""
 
     TEXT_WHAT = _("the loss must be scaled exactly once, but {problem}.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
         "make_scaled_update multiplies the loss by the scale, and scale_loss, which must be the "
         "outermost optimizer, divides the gradient by the scale"

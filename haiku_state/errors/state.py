@@ -2,8 +2,23 @@
 
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+
 from haiku_state.errors.base import HaikuStateError
 from haiku_state.errors.language import deferred as _
+
+_AGES = {"old": "before", "new": "after"}
+
+
+def _wider(old: Any, new: Any) -> Any:
+    """Return the dtype that holds the numbers of both, so that no advice rounds any."""
+    try:
+        with jax.numpy_dtype_promotion("standard"):
+            return jnp.promote_types(old, new)
+    except (TypeError, ValueError):  # a random key is no number
+        return new
 
 
 class StateStructureError(HaikuStateError, ValueError):
@@ -29,36 +44,50 @@ class StateShapeError(HaikuStateError, ValueError):
     """A leaf of the returned state has a different shape."""
 
     TEXT_WHAT = _("the returned state has different shapes:{changes}")
-    TEXT_WRONG = "{name} = jnp.mean(x, axis=0)"
-    TEXT_RIGHT = "{name} = jnp.mean(x, axis=0, keepdims=True)"
-    TEXT_WHY = _("a reduction dropped an axis, so the next call would need a different program")
+    TEXT_WRONG = "{path}.shape == {old_shape}"
+    TEXT_RIGHT = "{path}.shape == {new_shape}"
+    TEXT_WHY = _(
+        "the next call would need a different program: start with the shape that each call returns"
+    )
     MORE = "api/pure"
+
+    def __init__(self, **values: Any) -> None:
+        shapes = {f"{age}_shape": np.shape(values[key]) for age, key in _AGES.items()}
+        super().__init__(**{**shapes, **values})
 
 
 class StateDtypeError(HaikuStateError, TypeError):
     """A leaf of the returned state has a different dtype."""
 
     TEXT_WHAT = _("the returned state has different dtypes:{changes}")
-    TEXT_WRONG = 'hk.set_state("{name}", {name})'
-    TEXT_RIGHT = 'hk.set_state("{name}", jnp.asarray({name}, jnp.{dtype}))'
+    TEXT_WRONG = "{path}.dtype == jnp.{old_dtype}"
+    TEXT_RIGHT = "{path}.dtype == jnp.{dtype}"
     TEXT_WHY = _(
-        "`jit` would retrace and `scan` would fail: convert the result, or start with the dtype "
-        "that each call returns"
+        "`jit` would retrace and `scan` would fail: start with a dtype that holds what each call "
+        "returns, and return that dtype"
     )
     MORE = "api/pure"
+
+    def __init__(self, **values: Any) -> None:
+        old, new = (jnp.result_type(values[key]) for key in _AGES.values())
+        values |= {"old_dtype": old, "new_dtype": new, "dtype": _wider(old, new)}
+        super().__init__(**values)
 
 
 class WeakTypeError(HaikuStateError, TypeError):
     """A leaf of the returned state has become weakly typed, or is no longer weakly typed."""
 
     TEXT_WHAT = _("the returned state has different weak types:{changes}")
-    TEXT_WRONG = "{name} = 0"
-    TEXT_RIGHT = "{name} = jnp.{dtype}(0)"
+    TEXT_WRONG = "{path} = 0"
+    TEXT_RIGHT = "{path} = jnp.{dtype}(0)"
     TEXT_WHY = _(
         "a Python number has a weak type, which gives way to the type of an array: the next call "
         "would be traced again"
     )
     MORE = "api/pure"
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**{"dtype": jnp.result_type(values["before"]), **values})
 
 
 class LeakedTracerError(HaikuStateError, TypeError):
@@ -92,8 +121,6 @@ class DeviceStackedError(HaikuStateError, ValueError):
     """The leaves have a leading axis of replicas where one replica is expected."""
 
     TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has a leading axis.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
         "these arrays are stacked: they are either the copies of all devices, made by `replicate`, "
         "or the members of an ensemble, made by `jax.vmap`, and they would silently broadcast; "

@@ -15,8 +15,6 @@ class CheckpointDirectoryError(HaikuStateError, OSError):
     """
 
     TEXT_WHAT = _("the checkpoints in {directory} cannot be used: {reason}.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = "{why}"
     MORE = "api/storage"
 
@@ -32,8 +30,6 @@ class DamagedFileError(HaikuStateError, ValueError):
     """
 
     TEXT_WHAT = _("{path} is damaged, or was written by something else:{damage}")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
         "nothing was loaded, because its numbers may be wrong: restore the file from a copy, or "
         "save again under a different name"
@@ -49,8 +45,6 @@ class SavedMismatchError(HaikuStateError, ValueError):
     """
 
     TEXT_WHAT = _("{saved} does not fit {wanted} (- missing, + unknown):{differences}")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
         "the model, the optimizer or a setting has changed since it was saved; nothing was loaded"
     )

@@ -10,7 +10,6 @@ class LossFunctionError(HaikuStateError, TypeError):
     """A loss function does not return ``(loss, (state, metrics))``."""
 
     TEXT_WHAT = _("loss_fn does not return `(loss, (state, metrics))`: {value}.")
-    TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = 'return loss, (state, {{"accuracy": accuracy}})'
     TEXT_WHY = _(
         "the gradient needs one scalar loss of a floating dtype; the new state and the metrics "
@@ -50,7 +49,6 @@ class BatchDivisionError(HaikuStateError, ValueError):
     """The rows of a batch do not divide into equal parts."""
 
     TEXT_WHAT = _("a batch of {rows} rows does not divide among {parts} {kind}.")
-    TEXT_WRONG = "{wrong}"
     TEXT_RIGHT = "batches(data, batch_size={fitting})"
     TEXT_WHY = _(
         "every device must get the same number of rows, because all devices run the same program"
@@ -80,8 +78,6 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     """Replicas that should be equal differ."""
 
     TEXT_WHAT = _("the replicas differ:{paths}")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = _(
         "each device saw different rows, but the results that it computed from them were not "
         "averaged"
@@ -93,8 +89,6 @@ class LeadingAxisError(HaikuStateError, ValueError):
     """The leading axis of a leaf is missing, or has the wrong length."""
 
     TEXT_WHAT = _("{path} has shape {shape}, but its leading axis must have length {length}.")
-    TEXT_WRONG = "{wrong}"
-    TEXT_RIGHT = "{right}"
     TEXT_WHY = "{why}"
     MORE = "{more}"
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import TracedFlagError, UnboundAxisError, arguments
+from haiku_state.errors import UnboundAxisError, arguments
 from haiku_state.errors.describe import shape_error
 from haiku_state.modules.moving_average import ExponentialMovingAverage
 
@@ -25,6 +25,11 @@ class BatchNorm(hk.Module):
     :math:`\operatorname{mean}(x^2) - \mu^2`, which cancels when :math:`|\mu| \gg \sigma`.) With
     ``cross_replica_axis`` both means are taken over the devices too. Arguments, parameter names,
     state names and shapes match those of ``hk.BatchNorm``, so its checkpoints load here.
+
+    With a mask, both means are over the real rows of all devices, so that padded rows change
+    neither the output of other rows nor the running statistics:
+
+    .. math:: \mu = \frac{\sum_i m_i x_i}{\sum_i m_i}
 
     The remaining error is the rounding of :math:`\mu` itself, in float32 by up to :math:`4 \cdot
     10^{-7} |\mu|`. The output is then off by :math:`4 \cdot 10^{-7} |\mu| / \sqrt{\sigma^2 +
@@ -76,36 +81,23 @@ class BatchNorm(hk.Module):
         scale_init: hk.initializers.Initializer | None = None,
         offset_init: hk.initializers.Initializer | None = None,
         axis: Sequence[int] | None = None,
-        cross_replica_axis: str | None = None,
+        cross_replica_axis: str | Sequence[str] | None = None,
         cross_replica_axis_index_groups: Sequence[Sequence[int]] | None = None,
         data_format: str = "channels_last",
         name: str | None = None,
     ) -> None:
         super().__init__(name=name)
-        if not eps >= 0:
-            raise arguments.eps(eps)
-        if not create_scale:
-            _expect_none("scale_init", scale_init, "create_scale=False", "create_scale=True")
-        if not create_offset:
-            _expect_none("offset_init", offset_init, "create_offset=False", "create_offset=True")
-        if cross_replica_axis is None:
-            _expect_none(
-                "cross_replica_axis_index_groups",
-                cross_replica_axis_index_groups,
-                "cross_replica_axis=None",
-                'cross_replica_axis="devices"',
-            )
-        self.create_scale = create_scale
-        self.create_offset = create_offset
+        self.create_scale, self.scale_init = create_scale, scale_init
+        self.create_offset, self.offset_init = create_offset, offset_init
         self.eps = eps
-        self.scale_init = scale_init or jnp.ones
-        self.offset_init = offset_init or jnp.zeros
         self.axis = axis
         self.cross_replica_axis = cross_replica_axis
         self.cross_replica_axis_index_groups = cross_replica_axis_index_groups
         self.channel_index = hk.get_channel_index(data_format)
         self.mean_ema = ExponentialMovingAverage(decay_rate, name="mean_ema")
         self.var_ema = ExponentialMovingAverage(decay_rate, name="var_ema")
+        if error := arguments.batch_norm(self):
+            raise error
 
     def __call__(
         self,
@@ -114,6 +106,8 @@ class BatchNorm(hk.Module):
         test_local_stats: bool = False,
         scale: jax.Array | None = None,
         offset: jax.Array | None = None,
+        *,
+        mask: jax.Array | None = None,
     ) -> jax.Array:
         r"""Normalize a batch.
 
@@ -125,6 +119,9 @@ class BatchNorm(hk.Module):
           test_local_stats: normalize by the batch even when ``is_training`` is False.
           scale: :math:`\gamma`, if ``create_scale`` is False; broadcasts against ``inputs``.
           offset: :math:`\beta`, if ``create_offset`` is False; broadcasts against ``inputs``.
+          mask: :math:`m`, 1 for a real row and 0 for a padded row, as :func:`batches` makes it:
+            shape (rows,), or the first axes of ``inputs``. A batch without any real row leaves the
+            running statistics as they are.
 
         Returns:
           The normalized array, with the shape and dtype of ``inputs``. The statistics are computed
@@ -142,34 +139,30 @@ class BatchNorm(hk.Module):
           DeviceStackedError: the running statistics of all devices were passed with the batch of a
             single device.
         """
-        is_training = _flag("is_training", is_training)
-        use_batch = is_training or _flag("test_local_stats", test_local_stats)
-        if not jnp.issubdtype(inputs.dtype, jnp.floating):
-            raise arguments.not_floating("inputs", inputs)
-        axis = _axes(inputs, self.axis, self.channel_index)
-        if not axis and (self.axis or not self.cross_replica_axis):
-            raise arguments.reduced_axes(inputs, self.axis)
+        is_training = arguments.read_flag("is_training", is_training)
+        use_batch = is_training or arguments.read_flag("test_local_stats", test_local_stats)
+        axis = _reduced(inputs.ndim, self.axis, self.channel_index)
+        if error := arguments.batch_norm_call(self, axis, inputs, scale, offset, mask):
+            raise error
         dtype = np.promote_types(inputs.dtype, jnp.float32)
         shape = tuple(1 if i in axis else n for i, n in enumerate(inputs.shape))
         x = inputs.astype(dtype)
 
         if use_batch:
-            groups = self.cross_replica_axis_index_groups
-            mean = _mean(x, axis, self.cross_replica_axis, groups)
-            var = _mean(jnp.square(x - mean), axis, self.cross_replica_axis, groups)
+            mean, has_rows = _mean(x, mask, axis, self)
+            var, has_rows = _mean(jnp.square(x - mean), mask, axis, self)
         else:
-            mean = _average(self.mean_ema, shape).astype(dtype)
-            var = _average(self.var_ema, shape).astype(dtype)
+            mean, var = (
+                _running(ema, shape).astype(dtype) for ema in (self.mean_ema, self.var_ema)
+            )
         if is_training:
-            self.mean_ema(mean)
-            self.var_ema(var)
+            self.mean_ema(mean, has_rows)
+            self.var_ema(var, has_rows)
 
         if self.create_scale:
-            _expect_none("scale", scale, "create_scale=True", "create_scale=False")
-            scale = hk.get_parameter("scale", shape, inputs.dtype, self.scale_init)
+            scale = hk.get_parameter("scale", shape, inputs.dtype, self.scale_init or jnp.ones)
         if self.create_offset:
-            _expect_none("offset", offset, "create_offset=True", "create_offset=False")
-            offset = hk.get_parameter("offset", shape, inputs.dtype, self.offset_init)
+            offset = hk.get_parameter("offset", shape, inputs.dtype, self.offset_init or jnp.zeros)
         factor = jax.lax.rsqrt(var + self.eps)
         if scale is not None:
             factor = factor * _same_rank(scale, factor)
@@ -179,53 +172,50 @@ class BatchNorm(hk.Module):
         return outputs.astype(inputs.dtype)
 
 
-# a function, not a method: an hk.mixed_precision policy would look at what a method returns
-def _axes(inputs: jax.Array, axis: Sequence[int] | None, channel: int) -> tuple[int, ...]:
+# functions, not methods: an hk.mixed_precision policy would round what a method returns
+def _mean(
+    x: jax.Array, mask: jax.Array | None, axis: tuple[int, ...], norm: BatchNorm
+) -> tuple[jax.Array, Any]:
+    """Average over the real rows of all devices; also return whether there are any."""
+    if mask is None:
+        return _over_devices(jax.lax.pmean, jnp.mean(x, axis, keepdims=True), norm), True
+    weight = jnp.reshape(mask, mask.shape + (1,) * (x.ndim - mask.ndim)).astype(x.dtype)
+    weight = jnp.broadcast_to(weight, x.shape)
+    # `where`, so that a NaN in a padded row does not spoil the sum
+    total = jnp.sum(jnp.where(weight > 0, weight * x, 0), axis, keepdims=True)
+    count = jnp.sum(weight, axis, keepdims=True)
+    total, count = _over_devices(jax.lax.psum, (total, count), norm)
+    return total / jnp.where(count > 0, count, 1), jnp.any(count > 0)
+
+
+def _over_devices(reduce: Any, tree: Any, norm: BatchNorm) -> Any:
+    name, groups = norm.cross_replica_axis, norm.cross_replica_axis_index_groups
+    if name is None:
+        return tree
+    try:
+        return reduce(tree, name, axis_index_groups=groups)
+    except NameError as error:
+        if hk.running_init():  # names and shapes are the same without the other replicas
+            return tree
+        raise UnboundAxisError(axis=name, in_module=True) from error
+
+
+def _reduced(rank: int, axis: Sequence[int] | None, channel: int) -> tuple[int, ...]:
     """Return the axes to reduce over, each counted from 0; none where there is no such axis."""
-    axes = range(inputs.ndim)
+    axes = range(rank)
     if axis is None:
-        return tuple(i for i in axes if i != channel % inputs.ndim)
+        return tuple(i for i in axes if i != channel % rank)
     try:
         return tuple(sorted({axes[i] for i in axis}))
     except (IndexError, TypeError):
         return ()
 
 
-def _flag(name: str, value: bool) -> bool:
-    if not (isinstance(value, int) or hasattr(value, "dtype")):
-        raise arguments.flag(name, value)
-    try:
-        return bool(value)
-    except jax.errors.TracerBoolConversionError as error:
-        call = "init" if hk.running_init() else "apply"
-        raise TracedFlagError(name=name, call=call) from error
-
-
-# a function, not a method: an hk.mixed_precision policy would round what a method returns
-def _mean(
-    x: jax.Array, axis: tuple[int, ...], name: str | None, groups: Sequence[Sequence[int]] | None
-) -> jax.Array:
-    mean = jnp.mean(x, axis, keepdims=True)
-    if name is None:
-        return mean
-    try:
-        return jax.lax.pmean(mean, name, axis_index_groups=groups)
-    except NameError as error:
-        if hk.running_init():  # names and shapes are the same without the other replicas
-            return mean
-        raise UnboundAxisError(axis=name) from error
-
-
-def _average(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Array:
+def _running(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Array:
     average = ema.average
     if average.shape != expected:  # it might silently broadcast
         raise shape_error(f"state[{ema.module_name!r}]['average']", average.shape, expected)
     return average
-
-
-def _expect_none(argument: str, value: Any, setting: str, needed: str) -> None:
-    if value is not None:
-        raise arguments.ignored(argument, value, setting, needed)
 
 
 def _same_rank(value: jax.Array, like: jax.Array) -> jax.Array:

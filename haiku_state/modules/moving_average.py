@@ -134,8 +134,8 @@ class ExponentialMovingAverage(hk.Module):
 
         Args:
           value: the next value, of any shape and a floating dtype.
-          update_stats: whether the state keeps the value; False only computes what the average
-            would be.
+          update_stats: whether the state keeps the value, a bool or a scalar array of dtype bool;
+            False only computes what the average would be.
 
         Returns:
           The average so far, with the shape and dtype of ``value``.
@@ -159,10 +159,12 @@ class ExponentialMovingAverage(hk.Module):
             log_decay = np.asarray(math.log(rate), dtype)
             average = hidden / -jnp.expm1(counter.astype(dtype) * log_decay)
 
-        if update_stats:
-            hk.set_state("counter", counter)
-            hk.set_state("hidden", hidden.astype(before.dtype))
-            hk.set_state("average", average.astype(before.dtype))
+        new = {"counter": counter, "hidden": hidden, "average": average}
+        for name, leaf in new.items() if update_stats is not False else ():
+            leaf = leaf if name == "counter" else leaf.astype(before.dtype)
+            if update_stats is not True and not hk.running_init():
+                leaf = jnp.where(update_stats, leaf, hk.get_state(name))
+            hk.set_state(name, leaf)
         return average.astype(value.dtype)
 
     @property

@@ -1,19 +1,16 @@
 """What a returned state must keep, checked when a function is traced."""
 
-import contextlib
-import contextvars
 import functools
 import inspect
-import re
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import keystr, tree_leaves_with_path
 
 from haiku_state import errors
-from haiku_state.errors.arguments import shape_advice
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import (
     Leaves,
@@ -26,10 +23,7 @@ from haiku_state.errors.describe import (
 )
 from haiku_state.typing import Predicate
 
-# the counter of a moving average: `ema` or `average` is a word in the path of its module, as in
-# `batch_norm/~/mean_ema` and `exponential_moving_average_1`
-_COUNTER = re.compile(r"(.*\['(?:[^']*[/_])?(?:ema|average)(?:[/_][^']*)?'\])\['counter'\]")
-_inside = contextvars.ContextVar("inside a function that checks the state", default=False)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def check_state(
@@ -45,9 +39,8 @@ def check_state(
     have changed in training but not in evaluation. The check only compares types and object
     identity, so it costs nothing in a compiled step.
 
-    An average has the leaves ``counter``, ``hidden`` and ``average``, and the name of its module
-    has ``ema`` or ``average`` as a word. It is recognized at any depth: the state may be a dict or
-    tuple of the states of several models.
+    An average is a dict with the names ``counter``, ``hidden`` and ``average``. It is recognized at
+    any depth: the state may be a dict or tuple of the states of several models.
 
     While a function is being traced, a counter that another compiled function returns may look
     changed although it is not. In that case, check the inner function instead.
@@ -83,9 +76,9 @@ def check_state(
         ...
       haiku_state.errors.state.StateDtypeError: the returned state has different dtypes:
           state['counter']['count']: int32[] -> float32[]
-        wrong: hk.set_state("count", count)
-        right: hk.set_state("count", jnp.asarray(count, jnp.int32))
-        why:   `jit` would retrace and `scan` would fail: convert the result, or start with the dtype that each call returns
+        wrong: state['counter']['count'].dtype == jnp.int32
+        right: state['counter']['count'].dtype == jnp.float32
+        why:   `jit` would retrace and `scan` would fail: start with a dtype that holds what each call returns, and return that dtype
         more:  en/api/pure.html
 
     References:
@@ -105,20 +98,17 @@ def check_state(
     _check_each(old, new, jnp.result_type, errors.StateDtypeError)
     _check_each(old, new, is_weak, errors.WeakTypeError)
     moved = [path for path in counters if _moved(old[path], new[path])]
-    still = [path for path in average_counters(before, frozen) if path not in moved]
+    must_move = average_counters(before, frozen)
+    still = {path: module for path, (module, _) in must_move.items() if path not in moved}
     if is_training is True and still:
-        modules = sorted(map(_module_of, still))
-        raise errors.CounterStoppedError(paths=as_lines(still), modules=modules)
+        raise errors.CounterStoppedError(paths=as_lines(still), modules=sorted(still.values()))
     if is_training is False and moved:
         raise errors.CounterAdvancedError(paths=as_lines(moved))
 
 
 def checked(
-    function: Callable[..., Any],
-    is_training: bool | None = None,
-    *,
-    frozen: Predicate | None = None,
-) -> Callable[..., Any]:
+    function: Function, is_training: bool | None = None, *, frozen: Predicate | None = None
+) -> Function:
     """Wrap an ``apply`` or an update so that :func:`check_state` checks each of its calls.
 
     In a compiled function, the check runs while JAX traces it and leaves nothing in the program.
@@ -126,8 +116,7 @@ def checked(
     Args:
       function: ``apply(params, state, rng, *args, **kwargs) -> (output, state)``, or
         ``update(train_state, batch) -> (train_state, metrics)``.
-      is_training: as in :func:`check_state`; a bool that a call passes as ``is_training``, by
-        position or by name, takes precedence.
+      is_training: as in :func:`check_state`, for all calls.
       frozen: as in :func:`check_state`.
 
     Returns:
@@ -151,21 +140,16 @@ def checked(
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with one_check():
-            result = function(*args, **kwargs)
-        flag = flag_of(function, *args, **kwargs)
+        result = function(*args, **kwargs)
         given = inspect.signature(function).bind(*args, **kwargs)
         first, *others = (*given.args, *given.kwargs.values())
         is_update = hasattr(first, "state")
-        check_state(
-            first.state if is_update else others[0],
-            result[0].state if is_update else result[1],
-            is_training if flag is None else flag,
-            frozen=frozen,
-        )
+        before = first.state if is_update else others[0]
+        after = result[0].state if is_update else result[1]
+        check_state(before, after, is_training, frozen=frozen)
         return result
 
-    return wrapper
+    return cast(Function, wrapper)
 
 
 def check_made(params: Any, state: Any) -> None:
@@ -180,35 +164,6 @@ def check_made(params: Any, state: Any) -> None:
     """
     if leaked := leaked_error(leaves_by_path(params=params, state=state)):
         raise leaked
-
-
-def flag_of(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool | None:
-    """Return the ``is_training`` of a call, however it is spelled; None where there is no bool."""
-    try:
-        given = inspect.signature(function).bind(*args, **kwargs)
-    except (TypeError, ValueError):
-        return None
-    given.apply_defaults()
-    flag = {**given.kwargs, **given.arguments}.get("is_training")
-    return bool(flag) if isinstance(flag, bool | np.bool_) else None
-
-
-@contextlib.contextmanager
-def one_check(active: bool = True) -> Iterator[bool]:
-    """Leave the check of a returned state to the outermost function that checks.
-
-    Args:
-      active: whether the function that enters here makes the check.
-
-    Yields:
-      Whether it is the outermost function.
-    """
-    inside = _inside.get()
-    token = _inside.set(inside or active)
-    try:
-        yield not inside
-    finally:
-        _inside.reset(token)
 
 
 def _check_structure(before: Any, after: Any, old: Leaves, new: Leaves) -> None:
@@ -227,34 +182,33 @@ def _check_each(
     changed = [path for path in new if look(old[path]) != look(new[path])]
     if changed:
         changes = (f"{path}: {describe(old[path])} -> {describe(new[path])}" for path in changed)
-        name = re.findall(r"\w+", changed[0])[-1]
-        before, after = old[changed[0]], new[changed[0]]
-        values = {"name": name, "dtype": jnp.result_type(before)}
-        if error is errors.StateShapeError:
-            values |= shape_advice(name, np.shape(before), np.shape(after))
-        raise error(changes=as_lines(changes), **values)
+        path = changed[0]
+        raise error(changes=as_lines(changes), path=path, before=old[path], after=new[path])
 
 
-def average_counters(state: Any, frozen: Predicate | None = None) -> Leaves:
-    """Return the counters of the exponential moving averages in a state, by path.
+def average_counters(state: Any, frozen: Predicate | None = None) -> dict[str, tuple[str, Any]]:
+    """Return the counters of the moving averages in a state by path, each with its module's name.
 
     Args:
       state: a PyTree of arrays.
       frozen: as in :func:`check_state`: those to leave out.
     """
-    leaves, counters = leaves_by_path(state=state), {}
-    for path, leaf in leaves.items():
-        average = _COUNTER.fullmatch(path)
-        if not average or any(f"{average[1]}['{n}']" not in leaves for n in ("hidden", "average")):
-            continue
-        if frozen is None or not frozen(_module_of(path), "counter", leaf):
-            counters[path] = leaf
+    counters = {}
+    for keys, average in tree_leaves_with_path(with_dicts(state), is_leaf=_is_average):
+        if _is_average(average):
+            module = "/".join(str(_name_of(key)) for key in keys)
+            if frozen is None or not frozen(module, "counter", average["counter"]):
+                counters[f"state{keystr(keys)}['counter']"] = module, average["counter"]
     return counters
 
 
-def _module_of(path: str) -> str:
-    """Return ``"gan/norm"`` for ``state['gan']['norm']['counter']``."""
-    return "/".join(re.findall(r"[^][.']+", path)[1:-1])
+def _is_average(node: Any) -> bool:
+    return isinstance(node, Mapping) and {"counter", "hidden", "average"} <= node.keys()
+
+
+def _name_of(key: Any) -> Any:
+    """Return the name in a key of a path: ``"norm"`` of ``['norm']`` and of ``.norm``."""
+    return next(getattr(key, field) for field in ("key", "name", "idx") if hasattr(key, field))
 
 
 def _moved(old: Any, new: Any) -> bool:

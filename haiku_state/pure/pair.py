@@ -11,10 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors import arguments
+from haiku_state.errors.advice import advised, of_pair
 from haiku_state.errors.describe import stacked_error
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.modules import ExponentialMovingAverage
-from haiku_state.pure.check import check_made, check_state, flag_of, one_check
+from haiku_state.pure.check import check_made, check_state
 
 
 def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.TransformedWithState:
@@ -77,11 +78,10 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
     @functools.wraps(transformed.apply)
     def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> Any:
         state = {} if state is None else state  # Haiku treats None as an empty state
-        with named_errors(params=params, state=state, inputs=(inputs, named)), one_check() as check:
+        trees = {"params": params, "state": state, "inputs": (inputs, named)}
+        with advised(of_pair), named_errors(**trees):
             output, new_state = transformed.apply(params, state, _key(rng), *inputs, **named)
-            if check:
-                is_training = flag_of(apply, params, state, rng, *inputs, **named)
-                check_state(state, new_state, is_training)
+            check_state(state, new_state)
         return output, new_state
 
     return hk.TransformedWithState(init, apply)

@@ -205,7 +205,7 @@ def reestimate_state(
       Izmailov et al., *Averaging weights leads to wider optima and better generalization*, 2018,
       section 3.2; ``torch.optim.swa_utils.update_bn``.
     """
-    if any(map(_is_positive, average_counters(state, frozen).values())):
+    if any(_is_positive(counter) for _, counter in average_counters(state, frozen).values()):
         raise arguments.used_statistics()
     average: Any = None
     for index, batch in enumerate(batches):

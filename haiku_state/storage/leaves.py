@@ -11,7 +11,6 @@ import numpy as np
 
 from haiku_state.errors import DonatedBufferError, MissingExtraError, arguments
 from haiku_state.errors.describe import describe, leaves_by_path, stacked_error, with_dicts
-from haiku_state.update.packed import PackedState
 
 
 def orbax() -> Any:
@@ -33,10 +32,8 @@ def arrays_of(train_state: Any, call: str) -> Any:
     Raises:
       DeviceStackedError: the train state has a device axis.
       DonatedBufferError: an update has consumed the train state.
-      ArgumentError: a leaf cannot be saved exactly, or the train state is packed.
+      ArgumentError: a leaf cannot be saved exactly.
     """
-    if isinstance(train_state, PackedState):
-        raise arguments.packed_checkpoint(call)
     step = step_of(train_state)
     if np.ndim(step):
         raise stacked_error("train_state.step", np.shape(step), (), call.format("train_state"))

@@ -13,7 +13,6 @@ from haiku_state.update.jit import jit_update as jit_update
 from haiku_state.update.mesh import shard_map_update as shard_map_update
 from haiku_state.update.mesh import shard_train_state as shard_train_state
 from haiku_state.update.mesh import shard_update as shard_update
-from haiku_state.update.packed import PackedState as PackedState
 from haiku_state.update.pmap import pmap_update as pmap_update
 from haiku_state.update.replicas import assert_replicas_equal as assert_replicas_equal
 from haiku_state.update.replicas import replicate as replicate

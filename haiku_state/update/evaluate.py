@@ -10,13 +10,14 @@ import numpy as np
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import stacked_error
 from haiku_state.errors.diagnosis import named_errors
+from haiku_state.pure.check import check_state
 from haiku_state.typing import Batch, EvaluateFn, Metrics, Params, State
 from haiku_state.update.step import as_metric, example_mean
 from haiku_state.update.train_state import TrainState
 
 
 def make_evaluate(
-    metrics_fn: Callable[[Params, State, Batch], Mapping[str, jax.Array]],
+    metrics_fn: Callable[[Params, State, Batch], Any],
 ) -> EvaluateFn[TrainState]:
     r"""Build an evaluation step from a function that returns metrics for each example.
 
@@ -28,9 +29,10 @@ def make_evaluate(
     state changes or is consumed.
 
     Args:
-      metrics_fn: ``metrics_fn(params, state, batch)`` returns named arrays of shape (rows,), a
-        number for each example. The state that ``apply`` returns is dropped: pass
-        ``is_training=False``.
+      metrics_fn: ``metrics_fn(params, state, batch) -> (metrics, state)``, where the metrics are
+        named arrays of shape (rows, …), the numbers of each example, and the state is what
+        ``apply`` returned, which must not have advanced: pass ``is_training=False``. It may return
+        the metrics alone, and then nothing checks that.
 
     Returns:
       ``evaluate(train_state, batch, *, axis_name=None) -> metrics``, the means by name, scalars of
@@ -39,6 +41,8 @@ def make_evaluate(
 
     Raises:
       ArgumentError: when first called, if ``metrics_fn`` returns anything else.
+      CounterAdvancedError: when first called, if the state that ``metrics_fn`` returns has learned
+        from the batch.
       DeviceStackedError: when first called, if the train state has a device axis.
 
     Example:
@@ -47,8 +51,8 @@ def make_evaluate(
       >>> from haiku_state import make_evaluate, mean_metrics, pure_pair
       >>> model = pure_pair(LinearRegression)
       >>> def metrics_fn(params, state, batch):
-      ...     prediction, _ = model.apply(params, state, None, batch["inputs"], False)
-      ...     return {"error": jnp.abs(prediction - batch["targets"])}
+      ...     prediction, state = model.apply(params, state, None, batch["inputs"], False)
+      ...     return {"error": jnp.abs(prediction - batch["targets"])}, state
       >>> data = {"inputs": np.ones((3, 2)), "targets": np.array([1.0, 2.0, 6.0])}
       >>> train_state = init_train_state(
       ...     model.init, optax.sgd(0.1), jax.random.key(0), data["inputs"], True)
@@ -67,13 +71,10 @@ def make_evaluate(
             call = "evaluate(train_state, batch)"
             raise stacked_error("train_state.step", jnp.shape(step), (), call)
         with named_errors(params=params, state=state, batch=batch):
-            values = metrics_fn(params, state, batch)
-        rows = jnp.shape(jax.tree.leaves(batch)[0])[0]
-        if not isinstance(values, Mapping) or any(
-            np.shape(v)[:1] != (rows,) for v in values.values()
-        ):
-            raise arguments.example_metrics(values, rows)
-        mask = batch.get("mask")
+            result = metrics_fn(params, state, batch)
+            values, after = result if isinstance(result, tuple) else (result, state)
+            check_state(state, after, is_training=False)
+        mask, rows = _mask_of(batch), _rows_of(values, batch)
         means = {
             name: as_metric(example_mean(each, mask, axis_name)) for name, each in values.items()
         }
@@ -84,6 +85,23 @@ def make_evaluate(
 
     evaluate.is_evaluation = True  # type: ignore[attr-defined]
     return evaluate
+
+
+def _rows_of(values: Any, batch: Batch) -> int:
+    """Return how many rows metrics have: as many as some part of the batch, and as its mask."""
+    if not isinstance(values, Mapping) or not values:
+        raise arguments.example_metrics(values)
+    parts = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(batch)}
+    mask = {np.shape(leaf)[:1] for leaf in [_mask_of(batch)] if leaf is not None}
+    rows = {np.shape(each)[:1] for each in values.values()} | mask
+    if len(rows) > 1 or rows == {()} or not rows <= parts:
+        raise arguments.example_metrics(values)
+    [(count,)] = rows
+    return count
+
+
+def _mask_of(batch: Batch) -> Any:
+    return batch.get("mask") if isinstance(batch, Mapping) else None
 
 
 def mean_metrics(metrics: Iterable[Metrics]) -> dict[str, float]:

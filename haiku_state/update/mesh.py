@@ -11,14 +11,12 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from haiku_state.compat import has_explicit_axes, is_committed, shard_map
-from haiku_state.errors import (
-    arguments,
-)
+from haiku_state.errors import arguments
 from haiku_state.errors.describe import describe, division_error, leaves_by_path, with_dicts
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.exchange import gathered, in_all
 from haiku_state.typing import Batch, R, StepFn, T
-from haiku_state.update.runner import Runner
+from haiku_state.update.runner import Runner, consumed, donating_jit, on_axis
 
 Tree = TypeVar("Tree")
 Rule = Callable[[str, Any], PartitionSpec | None]
@@ -185,7 +183,7 @@ def shard_update(
       <https://docs.jax.dev/en/latest/201/sharding.html>`__; `JAX issue 21232
       <https://github.com/jax-ml/jax/issues/21232>`__, on random numbers.
     """
-    return _Shard(update, mesh, axis_name or mesh.axis_names[0], rule)
+    return _on_mesh(update, mesh, axis_name or mesh.axis_names[0], rule)
 
 
 def shard_map_update(
@@ -237,80 +235,68 @@ def shard_map_update(
       JAX's documentation, `Manual parallelism with shard_map
       <https://docs.jax.dev/en/latest/201/shard-map.html>`__.
     """
-    run = _ShardMap(update, mesh, axis_name or mesh.axis_names[0])
-    run.check_replicas = check_replicas
-    return run
+    axis_name = axis_name or mesh.axis_names[0]
+    copies, rows = PartitionSpec(), PartitionSpec(axis_name)
+
+    def mapped(traced: Callable[..., Any]) -> Any:
+        on_each = shard_map(traced, mesh, in_specs=(copies, rows), out_specs=(copies, copies))
+        return functools.wraps(traced)(on_each)
+
+    step, options = on_axis(update, axis_name), {"check_replicas": check_replicas}
+    return _on_mesh(step, mesh, axis_name, None, mapped, axis_name=axis_name, **options)
 
 
-def _expect_auto(mesh: Mesh) -> None:
+def _on_mesh(
+    step: StepFn[T, R],
+    mesh: Mesh,
+    axis: str,
+    rule: Rule | None,
+    mapped: Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> Runner[T, R]:
+    """Make a runner by ``jit``, with the placement of the first train state for all later ones.
+
+    Args:
+      step: what is compiled.
+      mesh: the devices.
+      axis: the mesh axis along which the batch is split.
+      rule: as in :func:`shard_train_state`.
+      mapped: what gives each device its own program, which needs whole copies on all devices.
+      options: more fields of the runner.
+    """
     if has_explicit_axes(mesh):
         raise arguments.explicit_mesh(mesh)
+    on_all, rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(axis))
 
-
-class _Shard(Runner[T, R]):
-    """``jit`` with the placement of the first train state, also for all later train states."""
-
-    many_devices = True
-    name = "shard_update"
-
-    def __init__(
-        self,
-        step: StepFn[T, R],
-        mesh: Mesh,
-        rows_axis: str,
-        rule: Rule | None = None,
-        axis_name: str | None = None,
-    ) -> None:
-        _expect_auto(mesh)
-        super().__init__(step, axis_name)
-        self._mesh, self._axis, self._rule = mesh, rows_axis, rule
-        self._on_all = NamedSharding(mesh, PartitionSpec())
-
-    def compile(self, traced: Callable[..., Any], train_state: T) -> Any:
-        leaves = leaves_by_path(train_state=train_state).items()
-        structure: Any = jax.tree.structure(train_state)
-        places = jax.tree.unflatten(structure, [self._place_of(*named) for named in leaves])
-        rows = NamedSharding(self._mesh, PartitionSpec(self._axis))
-        after = None if self.is_evaluation else places
-        return self.jit(traced, in_shardings=(places, rows), out_shardings=(after, self._on_all))
-
-    def place(self, train_state: T) -> T:
-        return shard_train_state(train_state, self._mesh, self._rule)
-
-    def feed(self, batch: Batch) -> Batch:
-        return _rows_of_all(batch, self._mesh, self._axis, "run.feed(batch)")
-
-    def one(self, train_state: T) -> T:
-        whole = jax.jit(lambda tree: tree, out_shardings=self._on_all)(train_state)
-        return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
-
-    def explain(self, train_state: T, batch: Batch) -> Any:
-        call = f"{self.name}(update, mesh)(train_state, batch)"
-        return division_error(batch, self._mesh.shape[self._axis], call)
-
-    def _place_of(self, path: str, leaf: Any) -> Any:
-        place = leaf.sharding if is_committed(leaf) else self._on_all
-        on_mesh = isinstance(place, NamedSharding) and place.mesh == self._mesh
-        if not on_mesh or not self._fits(place):
-            raise arguments.misplaced(path, leaf, place, self._mesh)
+    def place_of(path: str, leaf: Any) -> Any:
+        place = leaf.sharding if is_committed(leaf) else on_all
+        on_mesh = isinstance(place, NamedSharding) and place.mesh == mesh
+        if not on_mesh or (mapped and not place.is_fully_replicated):
+            raise arguments.misplaced(path, leaf, place, mesh)
         return place
 
-    def _fits(self, place: Any) -> bool:
-        return True
+    def compile(traced: Callable[..., Any], train_state: T) -> Any:
+        leaves = leaves_by_path(train_state=train_state).items()
+        structure: Any = jax.tree.structure(train_state)
+        places = jax.tree.unflatten(structure, [place_of(*named) for named in leaves])
+        after = places if consumed(traced) else None
+        step = mapped(traced) if mapped else traced
+        return donating_jit(step, in_shardings=(places, rows), out_shardings=(after, on_all))
 
+    def one(train_state: T) -> T:
+        whole = jax.jit(lambda tree: tree, out_shardings=on_all)(train_state)
+        return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
 
-class _ShardMap(_Shard[T, R]):
-    """The same around ``shard_map``, with whole copies on all devices."""
+    def explain(train_state: T, batch: Batch) -> Any:
+        return division_error(batch, mesh.shape[axis], "run(train_state, batch)")
 
-    name = "shard_map_update"
-
-    def __init__(self, step: StepFn[T, R], mesh: Mesh, axis_name: str) -> None:
-        super().__init__(step, mesh, axis_name, axis_name=axis_name)
-
-    def compile(self, traced: Callable[..., Any], train_state: T) -> Any:
-        copies, rows = PartitionSpec(), PartitionSpec(self._axis)
-        mapped = shard_map(traced, self._mesh, in_specs=(copies, rows), out_specs=(copies, copies))
-        return super().compile(functools.wraps(traced)(mapped), train_state)
-
-    def _fits(self, place: Any) -> bool:
-        return bool(place.is_fully_replicated)
+    return Runner(
+        step,
+        compile,
+        place=lambda train_state: shard_train_state(train_state, mesh, rule),
+        feed=lambda batch: _rows_of_all(batch, mesh, axis, "run.feed(batch)"),
+        one=one,
+        explain=explain,
+        many_devices=True,
+        **options,
+    )

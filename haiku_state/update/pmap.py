@@ -1,48 +1,15 @@
 """An update step on many devices by ``pmap``: a leading device axis, and an axis name."""
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, with_dicts
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.replicas import replicate, split_batch, unreplicate
-from haiku_state.update.runner import Runner
-
-
-class _Pmap(Runner[T, R]):
-    many_devices = True
-
-    def __init__(self, step: StepFn[T, R], devices: Sequence[jax.Device], axis_name: str) -> None:
-        super().__init__(step, axis_name)
-        self._devices = devices
-        self._pmap = functools.partial(jax.pmap, axis_name=axis_name, devices=devices)
-
-    def compile(self, traced: Callable[..., Any], train_state: T) -> Any:
-        donated = () if self.is_evaluation else 0
-        return self._pmap(traced, out_axes=(0, None), donate_argnums=donated)
-
-    def place(self, train_state: T) -> T:
-        return replicate(with_dicts(train_state), self._devices, self.axis_name or "")
-
-    def feed(self, batch: Batch) -> Batch:
-        if error := division_error(batch, len(self._devices), "run.feed(batch)"):
-            raise error
-        return split_batch(batch, len(self._devices))
-
-    def one(self, train_state: T) -> T:
-        return unreplicate(train_state)
-
-    def explain(self, train_state: T, batch: Batch) -> Any:
-        return arguments.devices_axis(train_state, batch, len(self._devices))
-
-    def copy(self, train_state: T) -> T:
-        copied: T = self._pmap(lambda tree: jax.tree.map(jnp.copy, tree))(train_state)
-        return copied
+from haiku_state.update.runner import Runner, consumed, on_axis
 
 
 def pmap_update(
@@ -95,6 +62,25 @@ def pmap_update(
     """
     if isinstance(devices, str):  # where jax.pmap has the name
         raise arguments.devices(devices)
-    run = _Pmap(update, jax.local_devices() if devices is None else devices, axis_name)
-    run.check_replicas = check_replicas
-    return run
+    used = jax.local_devices() if devices is None else devices
+
+    def compile(traced: Callable[..., Any], train_state: T) -> Any:
+        options: Any = {"out_axes": (0, None), "donate_argnums": consumed(traced)}
+        return jax.pmap(traced, axis_name, devices=used, **options)
+
+    def feed(batch: Batch) -> Batch:
+        if error := division_error(batch, len(used), "run.feed(batch)"):
+            raise error
+        return split_batch(batch, len(used))
+
+    return Runner(
+        on_axis(update, axis_name),
+        compile,
+        place=lambda train_state: replicate(with_dicts(train_state), used, axis_name),
+        feed=feed,
+        one=unreplicate,
+        explain=lambda train_state, batch: arguments.devices_axis(train_state, batch, len(used)),
+        axis_name=axis_name,
+        many_devices=True,
+        check_replicas=check_replicas,
+    )

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, leaves_by_path
@@ -119,7 +119,7 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
 def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
     r"""Check that all replicas hold the same numbers.
 
-    .. math:: \max_{i,j} |x_i - x_j| \le \mathrm{atol} \quad \forall x \in \mathrm{tree}
+    .. math:: \max_i |x_i - x_1| \le \mathrm{atol} \quad \forall x \in \mathrm{tree}
 
     Args:
       tree: a PyTree with leaves of shape (devices, …); or a PyTree of arrays on a mesh, whose
@@ -140,11 +140,16 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
       Chex's documentation, `assert_tree_all_close
       <https://chex.readthedocs.io/en/latest/api.html>`__, which compares two trees.
     """
-    drifted = {
-        path: spread
-        for path, leaf in leaves_by_path(**{"": tree}).items()
-        if not (spread := _spread(leaf)) <= atol
-    }
+    on_devices: dict[Any, list[tuple[str, jax.Array]]] = {}  # one program for each set of devices
+    for path, leaf in leaves_by_path(**{"": tree}).items():
+        for stack in _stacked(jnp.asarray(leaf)):
+            on_devices.setdefault(frozenset(stack.devices()), []).append((path, stack))
+    spreads: dict[str, float] = {}
+    for named in on_devices.values():
+        paths, stacks = zip(*named, strict=True)
+        for path, spread in zip(paths, jax.device_get(_spreads(stacks)), strict=True):
+            spreads[path] = max(float(spread), spreads.get(path, 0.0))
+    drifted = {path: spread for path, spread in spreads.items() if not spread <= atol}
     if drifted:
         raise arguments.replicas_differ(drifted, axis_name)
 
@@ -195,29 +200,44 @@ def _is_float(leaf: Any) -> bool:
     return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
-def _spread(leaf: Any) -> float:
+def _stacked(leaf: Any) -> list["jax.Array"]:
+    """Return the replicas of a leaf, stacked: one stack for each part that has its own copies.
+
+    The stack lies where the copies are, one on each device, so nothing is sent or copied to the
+    host.
+    """
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
-    return max(map(_distance, _copies(leaf)), default=0.0)
-
-
-def _copies(leaf: Any) -> list["np.ndarray[Any, Any]"]:
-    """Return the replicas of a leaf, stacked: one stack for each part that has its own copies."""
     parts: dict[str, list[Any]] = {}
-    for shard in getattr(leaf, "addressable_shards", ()):
+    for shard in leaf.addressable_shards:
         parts.setdefault(str(shard.index), []).append(shard.data)
     if all(len(part) == 1 for part in parts.values()):
-        place = getattr(leaf, "sharding", None)
+        place = leaf.sharding
         if len(parts) == 1 and isinstance(place, NamedSharding) and place.is_fully_replicated:
             return []  # any other copies lie in other processes
-        return [np.asarray(leaf)]  # no copies: the leading axis tells the replicas apart
-    return [np.stack([np.asarray(copy) for copy in part]) for part in parts.values()]
+        return [leaf]  # no copies: the leading axis tells the replicas apart
+    return list(map(_side_by_side, parts.values()))
 
 
-def _distance(values: "np.ndarray[Any, Any]") -> float:
-    if np.iscomplexobj(values):
-        return max(_distance(values.real), _distance(values.imag))
-    values = values.astype(np.float64)
-    if np.array_equal(values, np.broadcast_to(values[:1], values.shape), equal_nan=True):
-        return 0.0  # also where all replicas hold the same NaN or infinity
-    return float(np.ptp(values, axis=0).max())
+def _side_by_side(copies: list[jax.Array]) -> jax.Array:
+    """Put arrays of several devices together into one, with an entry for each device."""
+    devices = np.array([device for copy in copies for device in copy.devices()])
+    rows = NamedSharding(Mesh(devices, ("copies",)), PartitionSpec("copies"))
+    shape = (len(copies), *copies[0].shape)
+    return jax.make_array_from_single_device_arrays(shape, rows, [copy[None] for copy in copies])
+
+
+@jax.jit
+def _spreads(stacks: Any) -> Any:
+    """Return for each stack how far its entries are apart, at most; 0 only if they are equal."""
+
+    def spread(stack: jax.Array) -> jax.Array:
+        stack = stack.astype(int) if stack.dtype == bool else stack
+        first = stack[:1]
+        is_equal = (stack == first) | ((stack != stack) & (first != first))  # or the same NaN
+        distance = jnp.abs(jnp.maximum(stack, first) - jnp.minimum(stack, first))
+        least = np.finfo(np.float32).tiny  # so that only equal numbers have a distance of 0
+        distance = jnp.maximum(distance.astype(jnp.float32), least)
+        return jnp.max(jnp.where(is_equal, 0, distance), initial=0)
+
+    return [spread(stack) for stack in stacks]

@@ -1,10 +1,12 @@
 """What runs a step on its devices: it compiles it, places its train state, and feeds it.
 
-A runner says in its own file only what differs from this one: how the step is compiled, where the
-train state is, what a batch looks like there, and how to read one replica back.
+A runner is one object of five functions. Each way to run a step has a file of its own, which makes
+these functions and says nothing else.
 """
 
+import dataclasses
 import functools
+import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic
 
@@ -12,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from haiku_state.errors import HaikuStateError, arguments
+from haiku_state.errors.advice import of_runner, with_lines
 from haiku_state.errors.describe import (
     consumed_error,
     leaked_error,
@@ -27,16 +30,43 @@ from haiku_state.update.replicas import assert_replicas_equal
 _RAISED = (RuntimeError, TypeError, ValueError, IndexError)
 
 
+def donating_jit(traced: Callable[..., Any], train_state: Any = None, **shardings: Any) -> Any:
+    """Compile a function of ``(train_state, batch)``, which consumes the train state of an update.
+
+    Training writes an average and never reads it. If the average were left out of the program, its
+    memory would not be reused, and other leaves would be copied into each other's memory.
+    """
+    return jax.jit(traced, donate_argnums=consumed(traced), keep_unused=True, **shardings)
+
+
+def consumed(step: Any) -> tuple[int, ...]:
+    """Return which arguments a step gives away: an update its train state, an evaluation none."""
+    return () if getattr(step, "is_evaluation", False) else (0,)
+
+
+def on_axis(step: StepFn[T, R], axis_name: str) -> StepFn[T, R]:
+    """Let a step average over an axis, without a frame of its own around the step."""
+    named: Any = functools.partial(step, axis_name=axis_name)
+    return functools.update_wrapper(named, step)
+
+
+def copied(train_state: T) -> T:
+    """Copy a train state, with dicts for other mappings, which JAX can name and shard."""
+    return jax.tree.map(jnp.copy, with_dicts(train_state))
+
+
+def as_given(batch: Batch) -> Batch:
+    """Leave a batch as it is."""
+    return batch
+
+
+@dataclasses.dataclass(eq=False)
 class Runner(Generic[T, R]):
     """A step that is compiled once, as :func:`.jit_update` and similar functions return it.
 
     With the step of :func:`.make_update`, it is called as ``train_state, metrics = run(train_state,
     batch)``; with the step of :func:`.make_evaluate`, it is called as ``metrics = run(train_state,
     batch)``. An update consumes its train state, but an evaluation does not.
-
-    Args:
-      step: a pure function of a train state and a batch.
-      axis_name: the name of the axis over which the step averages; None if it sees all rows.
 
     Example:
       >>> import jax.numpy as jnp
@@ -55,104 +85,81 @@ class Runner(Generic[T, R]):
       <https://docs.jax.dev/en/latest/101/transformations.html#how-transformations-work-tracing>`__.
     """
 
+    step: StepFn[T, R]
+    """What is traced: a pure function of a train state and a batch."""
+
+    compile: Callable[[Callable[..., Any], T], Any] = donating_jit
+    """``compile(step, train_state)``, a compiled function of a train state and a batch."""
+
+    place: Callable[[T], T] = copied
+    """``place(train_state)``, a copy where the step needs it; the given one stays usable."""
+
+    feed: Callable[[Batch], Batch] = as_given
+    """``feed(batch)``, a batch of all rows in the form that the step takes."""
+
+    one: Callable[[T], T] = copied
+    """``one(train_state)``, a copy of one replica, which no later call consumes."""
+
+    explain: Callable[[T, Batch], HaikuStateError | None] = lambda train_state, batch: None
+    """``explain(train_state, batch)``, the named error for what JAX has rejected."""
+
+    _: dataclasses.KW_ONLY
+
+    feed_all: Callable[[Iterable[Batch]], Iterator[Batch]] = None  # type: ignore[assignment]
+    """``feed_all(batches)``, what the step takes, call after call; by default, each batch fed."""
+
     axis_name: str | None = None
     """The name over which modules average, as their ``cross_replica_axis``."""
 
-    trace_count: int
-    """How many times JAX has traced, and therefore compiled, the step."""
-
-    check_replicas = False
-    """Whether the first call must leave all replicas equal."""
-
-    many_devices = False
+    many_devices: bool = False
     """Whether the step runs on several devices, which wait for each other."""
 
-    def __init__(self, step: StepFn[T, R], axis_name: str | None = None) -> None:
-        functools.update_wrapper(self, step)
-        self.axis_name = axis_name
-        self.trace_count = 0
-        self.is_evaluation: bool = getattr(step, "is_evaluation", False)
-        # what is traced; without a frame of its own around the step
-        self._step: Any = functools.partial(step, axis_name=axis_name) if axis_name else step
+    check_replicas: bool = False
+    """Whether the first call must leave all replicas equal."""
+
+    trace_count: int = dataclasses.field(default=0, init=False)
+    """How many times JAX has traced, and therefore compiled, the step."""
+
+    def __post_init__(self) -> None:
+        functools.update_wrapper(self, self.step)
+        if self.feed_all is None:
+            self.feed_all = functools.partial(map, self.feed)
+        self.is_evaluation = not consumed(self.step)
+        self.check_replicas &= not self.is_evaluation
         self._compiled: Any = None
-        self._made: set[int] = set()
-
-    # What a runner may say differently.
-
-    def compile(self, traced: Callable[..., Any], train_state: T) -> Any:
-        """Compile the step, which returns ``(train_state, metrics)``, and no train state to read.
-
-        Args:
-          traced: the step, a function of a train state and a batch.
-          train_state: the first one.
-        """
-        return self.jit(traced)
-
-    def place(self, train_state: T) -> T:
-        """Put a copy of a train state where the step needs it; the given train state stays usable.
-
-        Other mappings become dicts, which JAX can name and shard.
-        """
-        return self.copy(with_dicts(train_state))
-
-    def feed(self, batch: Batch) -> Batch:
-        """Bring a batch of all rows into the form that the step takes."""
-        return batch
-
-    def feed_all(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """Feed batch after batch; :func:`.scan_update` takes several batches in one call."""
-        return map(self.feed, batches)
-
-    def one(self, train_state: T) -> T:
-        """Read one replica back as a copy, which no later call consumes."""
-        return self.copy(train_state)
-
-    def copy(self, train_state: T) -> T:
-        """Copy a train state that is in its place."""
-        return jax.tree.map(jnp.copy, train_state)
-
-    def unpack(self, train_state: Any) -> Any:
-        """Give the step its train state, in the program that is traced."""
-        return train_state
-
-    def pack(self, train_state: Any) -> Any:
-        """Give the program the train state that it returns."""
-        return train_state
-
-    def explain(self, train_state: T, batch: Batch) -> HaikuStateError | None:
-        """Name what JAX has rejected, if this runner knows the reason."""
-        return None
-
-    # What all runners do.
+        self._made: list[Any] = []
 
     def __call__(self, train_state: T, batch: Batch, /) -> R:
         """Take one step.
 
         Args:
           train_state: the train state to start from; an update reuses its memory.
-          batch: named arrays, in the form that :meth:`feed` returns.
+          batch: a PyTree of arrays, in the form that ``feed`` returns.
 
         Returns:
           What the step returns.
         """
-        is_first = self.check_replicas and not self.is_evaluation
         try:
             if self.many_devices:
                 self._refuse(train_state)
-            # the first call consumes a copy, so that the given train state outlives an error
-            given = self.copy(train_state) if is_first else train_state
+            # the checked call consumes a copy, so that the given train state outlives the error
+            given = copied(train_state) if self.check_replicas else train_state
             new, metrics = (self._compiled or self._program(given))(given, batch)
         except Exception as error:
             if named := self._named(error, train_state, batch):
-                raise named from error
+                raise named from named.__cause__ or error
             raise
-        if is_first:
+        if self.is_evaluation:
+            return metrics
+        if self.many_devices:
+            self._made = [weakref.ref(leaf) for leaf in jax.tree.leaves(new)]
+        if self.check_replicas:
             assert_replicas_equal(new, axis_name=self.axis_name or "devices")
             self.check_replicas = False
-            _delete(train_state)
-        if self.many_devices:
-            self._made = set(map(id, jax.tree.leaves(new)))
-        result: Any = metrics if self.is_evaluation else (new, metrics)
+            for leaf in jax.tree.leaves(train_state):
+                if isinstance(leaf, jax.Array):
+                    leaf.delete()
+        result: Any = new, metrics
         return result
 
     def lower(self, train_state: T, batch: Batch, /) -> Any:
@@ -169,22 +176,16 @@ class Runner(Generic[T, R]):
             return self._program(train_state).lower(train_state, batch)
         except Exception as error:
             if named := self._named(error, train_state, batch):
-                raise named from error
+                raise named from named.__cause__ or error
             raise
 
-    def jit(self, function: Callable[..., Any], **shardings: Any) -> Any:
-        """Compile a function of ``(train_state, batch)``, which consumes that of an update."""
-        # Training writes an average and never reads it. If the average were left out of the
-        # program, its memory would not be reused, and other leaves would be copied into each
-        # other's memory.
-        donated = () if self.is_evaluation else 0
-        return jax.jit(function, donate_argnums=donated, keep_unused=True, **shardings)
-
     def _program(self, train_state: T) -> Any:
-        @functools.wraps(self._step)
+        step: Any = self.step
+
+        @functools.wraps(step)
         def traced(train_state: T, batch: Batch) -> Any:
             self.trace_count += 1
-            result: Any = self._step(self.unpack(train_state), batch)
+            result = step(train_state, batch)
             if self.is_evaluation:
                 result = None, result
             elif not isinstance(result, tuple) or len(result) != 2:
@@ -192,7 +193,7 @@ class Runner(Generic[T, R]):
             leaves = leaves_by_path(train_state=result[0], metrics=result[1])
             if leaked := leaked_error(leaves):
                 raise leaked
-            return self.pack(result[0]), result[1]
+            return result
 
         self._compiled = self._compiled or self.compile(traced, train_state)
         return self._compiled
@@ -200,8 +201,9 @@ class Runner(Generic[T, R]):
     def _refuse(self, train_state: T) -> None:
         """Reject what would end the process once the devices have started."""
         leaves = jax.tree.leaves(train_state)
-        arrays = set(map(id, leaves))
-        is_own = len(arrays) == len(leaves) and arrays <= self._made
+        is_own = len(leaves) == len(self._made) and all(
+            made() is leaf for made, leaf in zip(self._made, leaves, strict=True)
+        )
         if is_own and not any(leaf.is_deleted() for leaf in leaves):
             return
         if consumed := consumed_error(train_state=train_state):
@@ -210,14 +212,11 @@ class Runner(Generic[T, R]):
             raise shared
 
     def _named(self, error: Exception, train_state: T, batch: Batch) -> HaikuStateError | None:
+        """Return the named error, with the lines that are right on this runner, if there is one."""
         if isinstance(error, HaikuStateError):
-            return None
-        named = named_error(error, train_state=train_state, batch=batch)
-        return named or (self.explain(train_state, batch) if isinstance(error, _RAISED) else None)
-
-
-def _delete(tree: Any) -> None:
-    """Free the memory of each array, as donation does."""
-    for leaf in jax.tree.leaves(tree):
-        if isinstance(leaf, jax.Array):
-            leaf.delete()
+            lines = of_runner(error, self.axis_name)
+            return with_lines(error, lines) if lines else None
+        found = named_error(error, train_state=train_state, batch=batch)
+        if found is None and isinstance(error, _RAISED):
+            found = self.explain(train_state, batch)
+        return found and with_lines(found, of_runner(found, self.axis_name))

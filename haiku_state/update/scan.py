@@ -1,7 +1,6 @@
 """Many update steps in one call, one after the other."""
 
 import functools
-from collections.abc import Iterable, Iterator
 from typing import Any
 
 import jax
@@ -9,32 +8,8 @@ import numpy as np
 
 from haiku_state.data import stack_batches
 from haiku_state.errors import arguments
-from haiku_state.typing import Batch, R, StepFn, T
-from haiku_state.update.runner import Runner
-
-
-class _Scan(Runner[T, R]):
-    def __init__(self, step: StepFn[T, R], count: int) -> None:
-        super().__init__(step)
-        self._count = count
-        scan: Any = _each if self.is_evaluation else jax.lax.scan
-        self._step = functools.partial(scan, step)
-
-    def feed(self, batch: Batch) -> Batch:
-        return {
-            name: (values if isinstance(values, jax.Array) else np.asarray(values))[None]
-            for name, values in batch.items()
-        }
-
-    def feed_all(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        return stack_batches(batches, self._count)
-
-    def explain(self, train_state: T, batch: Batch) -> Any:
-        return arguments.batches_axis(batch)
-
-
-def _each(evaluate: Any, train_state: Any, batches: Any) -> Any:
-    return jax.lax.map(functools.partial(evaluate, train_state), batches)
+from haiku_state.typing import R, StepFn, T
+from haiku_state.update.runner import Runner, consumed
 
 
 def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
@@ -72,4 +47,19 @@ def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
       JAX's documentation, `jax.lax.scan
       <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__.
     """
-    return _Scan(update, count)
+    loop: Any = jax.lax.scan if consumed(update) else _each
+    return Runner(
+        functools.update_wrapper(functools.partial(loop, update), update),
+        feed=functools.partial(jax.tree.map, _alone),
+        feed_all=functools.partial(stack_batches, count=count),
+        explain=lambda train_state, batch: arguments.batches_axis(batch),
+    )
+
+
+def _each(evaluate: Any, train_state: Any, batches: Any) -> Any:
+    return jax.lax.map(functools.partial(evaluate, train_state), batches)
+
+
+def _alone(rows: Any) -> Any:
+    """Make a stack of one batch, which stays on the device if it is there."""
+    return (rows if isinstance(rows, jax.Array) else np.asarray(rows))[None]

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from haiku_state.errors.describe import stacked_error
 from haiku_state.errors.diagnosis import expect_loss, loss_errors, opt_state_errors
-from haiku_state.pure.check import check_state, one_check
+from haiku_state.pure.check import check_state
 from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, is_float, wide_dtype
 from haiku_state.update.train_state import TrainState
 
@@ -95,7 +95,7 @@ def make_update(
         def value_fn(params: Any) -> jax.Array:
             return mean(loss_fn(params, state, step_rng, batch)[0])
 
-        with loss_errors(params=params, state=state, batch=batch), one_check(strict):
+        with loss_errors(params=params, state=state, batch=batch):
             count = None
             if weight is not None and axis_name is not None:
                 count = jnp.asarray(weight(batch))

@@ -1,5 +1,7 @@
 """One step of many independent train states, side by side."""
 
+import functools
+import re
 from typing import Any
 
 import jax
@@ -7,35 +9,8 @@ import jax.numpy as jnp
 
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import with_dicts
-from haiku_state.typing import Batch, R, StepFn, T
-from haiku_state.update.runner import Runner
-
-
-class _Vmap(Runner[T, R]):
-    def __init__(self, step: StepFn[T, R], members: int, shared_batch: bool) -> None:
-        super().__init__(step)
-        self._members, self._shared_batch = members, shared_batch
-        self._step = jax.vmap(step, in_axes=(0, None if shared_batch else 0))
-
-    def place(self, train_state: T) -> T:
-        def members(leaf: Any) -> jax.Array:
-            leaf = jnp.asarray(leaf)
-            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-                return jax.random.split(leaf, self._members)
-            return jnp.stack([leaf] * self._members)
-
-        return jax.tree.map(members, with_dicts(train_state))
-
-    def feed(self, batch: Batch) -> Batch:
-        if self._shared_batch:
-            return batch
-        return {name: jnp.stack([values] * self._members) for name, values in batch.items()}
-
-    def one(self, train_state: T) -> T:
-        return jax.tree.map(lambda leaf: leaf[0], train_state)
-
-    def explain(self, train_state: T, batch: Batch) -> Any:
-        return arguments.members_axis(train_state, None if self._shared_batch else batch)
+from haiku_state.typing import R, StepFn, T
+from haiku_state.update.runner import Runner, as_given
 
 
 def vmap_update(
@@ -72,4 +47,30 @@ def vmap_update(
       JAX's documentation, `Transformations: grad and vmap
       <https://docs.jax.dev/en/latest/101/transformations.html>`__.
     """
-    return _Vmap(update, members, shared_batch)
+    axes = (0, None if shared_batch else 0)
+
+    def member_of(path: Any, leaf: Any) -> jax.Array:
+        leaf = jnp.asarray(leaf)
+        return jax.random.split(leaf, members) if _is_key(path, leaf) else stacked(leaf)
+
+    def stacked(leaf: Any) -> jax.Array:
+        return jnp.stack([leaf] * members)
+
+    return Runner(
+        functools.update_wrapper(jax.vmap(update, in_axes=axes), update),
+        place=lambda given: jax.tree_util.tree_map_with_path(member_of, with_dicts(given)),
+        feed=as_given if shared_batch else functools.partial(jax.tree.map, stacked),
+        one=functools.partial(jax.tree.map, lambda leaf: leaf[0]),
+        explain=lambda train_state, batch: arguments.members_axis(
+            train_state, None if shared_batch else batch
+        ),
+    )
+
+
+def _is_key(path: Any, leaf: jax.Array) -> bool:
+    """Return whether a leaf is a random key; one of ``jax.random.PRNGKey`` is told by its name."""
+    if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        return True
+    raw = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
+    is_named = bool(path) and re.search("rng|key", jax.tree_util.keystr(path[-1:])) is not None
+    return is_named and (leaf.shape, leaf.dtype) == (raw.shape, raw.dtype)

@@ -9,7 +9,7 @@ from digits import SGD, start
 from runners import RUNNERS
 
 import haiku_state as hs
-from haiku_state.errors import ArgumentError, DeviceStackedError
+from haiku_state.errors import ArgumentError, CounterAdvancedError, DeviceStackedError
 
 ROWS = 100  # in batches of 32: the last has 4 rows, and 28 that are padded
 
@@ -92,3 +92,21 @@ def test_the_means_of_batches_count_by_their_examples():
     found = hs.mean_metrics(iter([*single, stack]))
     assert found["x"] == pytest.approx(np.average(values, weights=counts), rel=1e-6)
     assert hs.mean_metrics([]) == {}
+
+
+@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
+@pytest.mark.parametrize("is_training", [True, False])
+def test_an_evaluation_that_learns_is_named(runner, is_training):
+    pair = hk.transform_with_state(lambda x, flag: hs.Classifier([32], 10, 0.9)(x, flag))
+
+    def metrics_fn(params, state, batch):
+        logits, state = pair.apply(params, state, None, batch["inputs"], is_training)
+        return {"norm": jnp.sum(jnp.square(logits), axis=-1)}, state
+
+    run = runner(hs.make_evaluate(metrics_fn))
+    placed, batch = run.place(start(SGD)), run.feed({"inputs": np.ones((8, 64), np.float32)})
+    if not is_training:
+        assert np.all(run(placed, batch)["examples"] == 8)
+        return
+    with pytest.raises(CounterAdvancedError, match=r"mean_ema'\]\['counter'\]"):
+        run(placed, batch)

@@ -291,20 +291,16 @@ def test_one_array_twice_is_refused_before_devices_start(runner, twice, placed):
     run(train_state, run.feed(ones()))
 
 
-class Thread(hs.update.Runner):
-    """A new runner: it says how to compile, and where the train state and the batch are."""
+def thread_update(update):
+    """A new runner: it says where the train state and the batch are."""
 
-    def compile(self, traced, train_state):
-        return self.jit(traced)
+    def put(tree):
+        return jax.device_put(tree, jax.devices()[1])
 
-    def place(self, train_state):
-        return jax.device_put(super().place(train_state), jax.devices()[1])
+    def one(train_state):
+        return jax.device_put(train_state, jax.devices()[0])
 
-    def feed(self, batch):
-        return jax.device_put(batch, jax.devices()[1])
-
-    def one(self, train_state):
-        return jax.device_put(super().one(train_state), jax.devices()[0])
+    return hs.update.Runner(update, place=put, feed=put, one=one)
 
 
 @pytest.fixture
@@ -315,9 +311,9 @@ def keys_may_move():
 
 
 @pytest.mark.usefixtures("keys_may_move")
-def test_a_new_runner_is_one_class():
+def test_a_new_runner_is_one_function():
     alone, _ = on_one_device(SGD, 5)
-    run = Thread(update_of(SGD))
+    run = thread_update(update_of(SGD))
     train_state = run.place(start(SGD))
     for batch in batches()[:5]:
         train_state, _ = run(train_state, run.feed(batch))
@@ -326,7 +322,7 @@ def test_a_new_runner_is_one_class():
 
 
 @pytest.mark.usefixtures("keys_may_move")
-@pytest.mark.parametrize("runner", [*RUNNERS.values(), Thread], ids=[*RUNNERS, "new"])
+@pytest.mark.parametrize("runner", [*RUNNERS.values(), thread_update], ids=[*RUNNERS, "new"])
 def test_five_frames_of_ours_are_between_a_call_and_the_module(runner):
     """Two compute, the update and the pair's function; three name errors."""
     package, found = str(pathlib.Path(hs.__file__).parent), []
@@ -520,7 +516,8 @@ def test_copies_that_drift_apart_are_found_and_the_train_state_survives(runner):
     update, fresh = hs.make_update(loss_fn, optax.sgd(0.1)), jax.random.key(0)
     run = runner(update)
     batch = run.feed({"x": inputs})
-    train_state = run.place(hs.init_train_state(pair.init, optax.sgd(0.1), fresh, inputs))
+    given = hs.init_train_state(pair.init, optax.sgd(0.1), fresh, inputs)
+    train_state = run.place(given)
     with pytest.raises(ReplicaMismatchError) as caught:
         run(train_state, batch)
     assert ".state['batch_norm/~/mean_ema']['average'] by " in str(caught.value)

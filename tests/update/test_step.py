@@ -204,27 +204,3 @@ def test_a_step_is_lowered_for_plain_numbers_too_and_traces_as_a_call_does():
     new, metrics = compiled(train_state, {"f": 2.0})
     assert (new.params["w"], metrics["loss"]) == (0.0, 2.0)
 
-
-def test_a_state_is_checked_once_in_each_call(monkeypatch):
-    calls = []
-    model = hs.pure_pair(hs.BatchNorm, True, True, 0.9)
-    check_state = hs.check_state
-
-    def counting(*args, **kwargs):
-        calls.append(args)
-        check_state(*args, **kwargs)
-
-    def loss_fn(params, state, rng, batch):
-        outputs, state = model.apply(params, state, rng, batch["x"], True)
-        return jnp.mean(outputs), (state, {})
-
-    batch = {"x": jnp.ones((4, 3))}
-    train_state = hs.init_train_state(
-        model.init, optax.sgd(0.1), jax.random.key(0), batch["x"], True
-    )
-    monkeypatch.setattr("haiku_state.pure.pair.check_state", counting)
-    monkeypatch.setattr("haiku_state.update.step.check_state", counting)
-    hs.make_update(loss_fn, optax.sgd(0.1))(train_state, batch)
-    assert len(calls) == 1
-    model.apply(train_state.params, train_state.state, None, batch["x"], True)
-    assert len(calls) == 2

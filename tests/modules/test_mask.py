@@ -1,0 +1,149 @@
+"""Padded rows enter neither the statistics nor the running averages: NumPy, float64, real rows."""
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from runners import RUNNERS, four
+
+import haiku_state as hs
+from haiku_state.errors import ArgumentError
+
+RATE, EPS, CHANNELS = 0.9, 1e-5, 3
+
+
+def norm(axis=None, **options):
+    def apply(x, is_training, mask=None):
+        module = hs.BatchNorm(True, True, RATE, cross_replica_axis=axis, **options)
+        return module(x, is_training, mask=mask)
+
+    return hk.transform_with_state(apply)
+
+
+def expected(batches, axes=(0,)):
+    """The outputs of the last batch, and the averages after all of them; of real rows only."""
+    hidden, out = np.zeros((2, CHANNELS)), None
+    for rows in batches:
+        rows = np.float64(rows)
+        mean, var = rows.mean(axes), rows.var(axes)
+        hidden = RATE * hidden + (1 - RATE) * np.stack([mean, var])
+        out = (rows - mean) / np.sqrt(var + EPS)
+    return out, hidden / (1 - RATE ** len(batches))
+
+
+def averages(state):
+    return [np.squeeze(state[f"batch_norm/~/{name}_ema"]["average"]) for name in ("mean", "var")]
+
+
+def padded(rows, size, fill):
+    extra = np.full((size - len(rows), *rows.shape[1:]), fill, rows.dtype)
+    return np.concatenate([rows, extra]), np.float32(np.arange(size) < len(rows))
+
+
+def some_rows(seed, count, *shape, mean=2.0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(mean, 3, (count, *shape, CHANNELS)).astype(np.float32)
+
+
+@pytest.mark.parametrize("fill", [0.0, 1e6, np.nan])
+@pytest.mark.parametrize("mean", [0.0, 1e3, 1e4])
+@pytest.mark.parametrize("kind", [np.float32, bool, np.int32])
+def test_padded_rows_count_for_nothing(fill, mean, kind):
+    model, counts = norm(), [3, 8, 1, 5]
+    batches = [some_rows(seed, count, mean=mean) for seed, count in enumerate(counts)]
+    params, state = model.init(None, padded(batches[0], 8, 0.0)[0], True)
+    for rows in batches:
+        x, mask = padded(rows, 8, fill)
+        out, state = jax.jit(model.apply, static_argnums=4)(
+            params, state, None, x, True, mask.astype(kind)
+        )
+    truth, (mean_average, var_average) = expected(batches)
+    np.testing.assert_allclose(out[: len(rows)], truth, atol=2e-6 + 4e-7 * mean)
+    np.testing.assert_allclose(averages(state)[0], mean_average, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(averages(state)[1], var_average, rtol=2e-5)
+
+
+@pytest.mark.parametrize("counts", [(2, 2, 1, 0), (4, 4, 4, 4), (1, 0, 0, 0), (4, 1, 2, 3)])
+def test_devices_count_by_their_rows(counts):
+    model, rows = norm("i"), some_rows(0, sum(counts))
+    parts = np.split(rows, np.cumsum(counts)[:-1])
+    x, mask = (np.stack(part) for part in zip(*[padded(p, 4, np.nan) for p in parts], strict=True))
+    params, state = model.init(None, np.ones((4, CHANNELS), np.float32), True)
+    apply = jax.vmap(lambda x, mask: model.apply(params, state, None, x, True, mask), axis_name="i")
+    out, state = apply(x, mask)
+    truth, found = expected([rows])
+    np.testing.assert_allclose(np.asarray(out)[mask > 0], truth, atol=2e-6)
+    for device in range(4):
+        own = jax.tree.map(lambda leaf, d=device: leaf[d], state)
+        np.testing.assert_allclose(averages(own), found, rtol=1e-5)
+
+
+def test_a_mask_over_rows_and_time():
+    model, x = norm(), some_rows(0, 4, 5)
+    lengths = np.array([5, 3, 1, 0])
+    mask = np.arange(5) < lengths[:, None]
+    params, state = model.init(None, x, True)
+    out, state = model.apply(params, state, None, np.where(mask[..., None], x, np.nan), True, mask)
+    truth, found = expected([x[mask]])
+    np.testing.assert_allclose(np.asarray(out)[mask], truth, atol=2e-6)
+    np.testing.assert_allclose(averages(state), found, rtol=1e-5)
+
+
+def test_a_batch_without_rows_leaves_the_averages_and_the_counter():
+    model, x = norm(), some_rows(0, 4)
+    params, state = model.init(None, x, True)
+    _, state = model.apply(params, state, None, x, True)
+    out, after = jax.jit(model.apply, static_argnums=4)(
+        params, state, None, np.full_like(x, 7), True, np.zeros(4)
+    )
+    jax.tree.map(np.testing.assert_array_equal, after, state)
+    assert np.isfinite(out).all()
+
+
+def test_all_real_is_as_without_a_mask():
+    model, x = norm(), some_rows(0, 8)
+    params, state = model.init(None, x, True)
+    for one, other in zip(
+        jax.tree.leaves(model.apply(params, state, None, x, True, np.ones(8))),
+        jax.tree.leaves(model.apply(params, state, None, x, True)),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+
+
+def test_the_features_are_not_the_rows():
+    with pytest.raises(ArgumentError, match=r"^mask is float32\[3\], but it must be \[8\]"):
+        norm().init(None, some_rows(0, 8), True, np.ones(3, np.float32))
+
+
+def loss_of(model, axis=None):
+    def loss_fn(params, state, rng, batch):
+        mask = batch.get("mask")
+        out, state = model.apply(params, state, rng, batch["x"], True, mask)
+        values = jnp.sum(jnp.sin(out) * batch["x"] ** 2, -1)
+        return hs.example_mean(values, mask), (state, {})
+
+    return loss_fn
+
+
+@pytest.mark.parametrize("runner", ["jit", "scan", "pmap", "shard", "shard_map"])
+def test_a_step_on_a_padded_batch_is_that_on_its_rows(runner):
+    """Params, statistics and loss; on four devices one of them has no row at all."""
+    rows = some_rows(0, 5)
+    x, mask = padded(rows, 8, 0.5)
+    sgd = optax.sgd(0.1)
+    axis = "devices" if "map" in runner else None
+
+    def start():
+        return hs.init_train_state(norm().init, sgd, jax.random.key(0), rows, True)
+
+    alone, metrics = hs.make_update(loss_of(norm()), sgd)(start(), {"x": rows})
+    update = hs.make_update(loss_of(norm(axis)), sgd, weight=lambda batch: batch["mask"].sum())
+    run = RUNNERS[runner](update)
+    together, found = run(run.place(start()), run.feed({"x": x, "mask": mask}))
+    together = run.one(together)
+    for one, other in zip(jax.tree.leaves(together[:2]), jax.tree.leaves(alone[:2]), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(np.squeeze(found["loss"]), metrics["loss"], rtol=1e-5)

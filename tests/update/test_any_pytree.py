@@ -1,0 +1,91 @@
+"""Batches of any PyTree in every runner; a key of its own for each member."""
+
+import jax, jax.numpy as jnp, numpy as np, optax, haiku as hk, pytest
+import haiku_state as hs
+from runners import RUNNERS
+
+
+def model():
+    return hs.pure_pair(lambda x: hs.LinearRegression()(x, True))
+
+
+SHAPES = {
+    "dict": (lambda x, y: {"inputs": x, "targets": y}, lambda b: (b["inputs"], b["targets"])),
+    "tuple": (lambda x, y: (x, y), lambda b: b),
+    "nested": (
+        lambda x, y: {"features": {"x": x}, "targets": y},
+        lambda b: (b["features"]["x"], b["targets"]),
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("name", [*RUNNERS, "own batches"])
+def test_any_pytree_is_a_batch_on_every_runner(name, shape):
+    make, parts = SHAPES[shape]
+    runner = (
+        (lambda u: hs.vmap_update(u, shared_batch=False))
+        if name == "own batches"
+        else RUNNERS[name]
+    )
+    pair = model()
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(48, 3)).astype(np.float32), rng.normal(size=48).astype(np.float32)
+    data = make(x, y)
+
+    def loss_fn(params, state, key, batch):
+        inputs, targets = parts(batch)
+        prediction, state = pair.apply(params, state, key, inputs)
+        return jnp.mean((prediction - targets) ** 2), (state, {})
+
+    def metrics_fn(params, state, batch):
+        inputs, targets = parts(batch)
+        prediction, state = pair.apply(params, state, None, inputs)
+        return {"error": (prediction - targets) ** 2}
+
+    sgd = optax.sgd(0.1)
+    ts = hs.init_train_state(pair.init, sgd, jax.random.key(0), x)
+    w = np.zeros(4)
+    for i in range(3):
+        rows = slice(16 * i, 16 * i + 16)
+        one = np.c_[x[rows], np.ones(16)].astype(np.float64)
+        w -= 0.1 * 2 / 16 * one.T @ (one @ w - y[rows])
+    update_run, evaluate = (
+        runner(hs.make_update(loss_fn, sgd)),
+        runner(hs.make_evaluate(metrics_fn)),
+    )
+    placed = update_run.place(ts)
+    for batch in update_run.feed_all(hs.batches(data, 16)):
+        placed, _ = update_run(placed, batch)
+    final = update_run.one(placed).params["linear_regression"]
+    np.testing.assert_allclose(np.r_[final["w"], final["b"]], w, atol=1e-6)
+    found = hs.mean_metrics(evaluate(placed, b) for b in evaluate.feed_all(hs.batches(data, 16)))
+    true = np.mean((np.c_[x, np.ones(48)] @ w - y) ** 2)
+    assert found["error"] == pytest.approx(true, rel=1e-5)
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("key", [jax.random.key, jax.random.PRNGKey])
+def test_each_member_has_a_key_of_its_own(key):
+    with jax.legacy_prng_key("allow"):
+        members_differ(key)
+
+
+def members_differ(key):
+    pair = hs.pure_pair(
+        lambda x: (
+            jnp.mean(hk.dropout(hk.next_rng_key(), 0.5, x))
+            * hk.get_parameter("w", (), init=jnp.ones)
+        )
+    )
+
+    def loss_fn(params, state, rng, batch):
+        loss, state = pair.apply(params, state, rng, batch)
+        return loss, (state, {})
+
+    for optimizer in (optax.sgd(0.1), optax.chain(optax.add_noise(0.1, 0.5, 0), optax.sgd(0.1))):
+        ts = hs.init_train_state(pair.init, optimizer, key(0), jnp.ones(64))
+        run = hs.vmap_update(hs.make_update(loss_fn, optimizer), 3)
+        ensemble, metrics = run(run.place(ts), np.arange(64.0, dtype=np.float32))
+        assert len(set(metrics["loss"].tolist())) == 3
+    assert len(set(ensemble.params["~"]["w"].tolist())) == 3  # the noise too
