@@ -2,15 +2,12 @@
 
 Each branch names its versions. ``tests/test_compat.py`` verifies this on each set, and reports a
 branch that no set of ``conf/constraints`` needs anymore. A private name of JAX is imported where it
-is needed, so that the loss of one breaks that function alone.
+is needed, so that the loss of one breaks that function alone. What only ``inside`` needs is in
+``inside/compat.py``, by the same rules.
 """
 
-import contextlib
-import functools
 import inspect
-import itertools
 import os
-import types
 from typing import Any
 
 from haiku_state.errors.versions import matched_versions
@@ -54,48 +51,6 @@ def is_live(tracer: Any) -> bool:
         except jax.errors.UnexpectedTracerError:
             return False
         return True
-
-
-_offsets = itertools.count(1 << 20)
-
-
-def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
-    """Make JAX trace again what it has traced before, and make it forget these traces afterwards.
-
-    JAX looks its traces up by the settings under which they were made. One of these settings is an
-    offset to all seeds; inside this context, it has a value that is never used again.
-
-    Args:
-      again: False to look for no leaks, and do nothing else.
-
-    Returns:
-      A context manager, for this thread. A seed that is used inside gives different numbers, and no
-      leaks are looked for.
-    """
-    from jax._src import config
-
-    stack = contextlib.ExitStack()
-    stack.enter_context(config.check_tracer_leaks(False))
-    # never a sum with the value outside: sums repeat
-    offset = (config.random_seed_offset.value, next(_offsets))[again]
-    stack.enter_context(config.random_seed_offset(offset))
-    return stack
-
-
-def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
-    """Return how many inputs of a ``scan`` equation are constants, and how many are carried.
-
-    Args:
-      params: those of the equation.
-
-    Returns:
-      The two numbers; the inputs that follow are scanned over.
-    """
-    if "ft_in" in params:  # JAX >= 0.11
-        constants, carry, _scanned = params["ft_in"].unpack()
-        return len(list(constants)), len(list(carry))
-    else:  # JAX < 0.11
-        return params["num_consts"], params["num_carry"]
 
 
 def shard_map(function: Any, mesh: Any, *, in_specs: Any, out_specs: Any) -> Any:
@@ -217,72 +172,6 @@ def key_value_store() -> tuple[Any, int]:
     from jax._src import distributed
 
     return distributed.global_state.client, distributed.global_state.process_id
-
-
-def reference_accesses() -> dict[Any, str]:
-    """Return the code of the functions through which JAX reads and writes a mutable cell.
-
-    Returns:
-      ``"read"`` or ``"write"`` for each of them.
-    """
-    from jax._src.state import primitives
-
-    names = {"ref_get": "read", "ref_set": "write", "ref_swap": "write", "ref_addupdate": "write"}
-    functions = {inspect.unwrap(getattr(primitives, name)): how for name, how in names.items()}
-    return {function.__code__: how for function, how in functions.items()}
-
-
-def jit_codes() -> list[Any]:
-    """Return the code of ``jax.jit``, after the code of the functions that JAX wraps around it."""
-    functions: list[Any] = [jax.jit]
-    while hasattr(functions[-1], "__wrapped__"):
-        functions.append(functions[-1].__wrapped__)
-    return [function.__code__ for function in functions]
-
-
-def is_jitted(function: Any) -> bool:
-    """Return whether a function was made by ``jax.jit`` and not by another wrapper of JAX."""
-    return type(function) is type(jax.jit(is_jitted))
-
-
-def static_arguments(function: Any) -> tuple[Any, ...]:
-    """Return what ``jax.jit`` was told is static.
-
-    Args:
-      function: a jitted function, or any other.
-
-    Returns:
-      The positions and the names of the parameters together; none where JAX does not tell.
-    """
-    info = getattr(function, "_jit_info", None)
-    return (*getattr(info, "static_argnums", ()), *getattr(info, "static_argnames", ()))
-
-
-def place_of(equation: Any) -> tuple[str, int] | None:
-    """Return the file and the line that an equation of a jaxpr was traced from.
-
-    Args:
-      equation: one of ``jaxpr.eqns``.
-
-    Returns:
-      None if no line outside of JAX is known.
-    """
-    from jax._src import source_info_util
-
-    frame: Any
-    if jax.__version_info__ >= (0, 7):  # JAX >= 0.7
-        frame = source_info_util.user_frame(equation.source_info.traceback)
-    else:  # JAX < 0.7
-        frame = source_info_util.user_frame(equation.source_info)
-    return frame and (frame.file_name, frame.start_line)
-
-
-@functools.lru_cache
-def equation_code() -> types.CodeType:
-    """Return the code that adds an equation to the program that is traced, its ``eqn``."""
-    from jax._src.interpreters.partial_eval import JaxprStackFrame
-
-    return JaxprStackFrame.add_eqn.__code__
 
 
 def keep_programs(folder: str) -> None:

@@ -17,9 +17,9 @@ from packaging.specifiers import SpecifierSet
 
 from haiku_state import compat
 from haiku_state.compat import is_live
+from haiku_state.inside import compat as compat_of_inside
 
 X = jnp.arange(3.0)
-SOURCE = Path(compat.__file__).read_text(encoding="utf-8")
 HEADER = re.compile(r"^ *(?:(?:if|elif) .+|else):(?:  # (?P<versions>.*))?$")
 VERSIONS = re.compile(r"(?:(?P<low>[\d.]+) <= )?JAX(?: (?P<sign><|>=) (?P<bound>[\d.]+))?")
 SETS = [constraint_files.pins(path)["jax"] for path in constraint_files.JAX_FILES]
@@ -60,13 +60,17 @@ def idle(source, sets):
             yield f"line {line}: {versions} is {'every' if users else 'no'} set of {sets}"
 
 
-def lines_run(act):
-    """The lines of a fresh copy of compat.py that run at its import and in ``act(copy)``."""
-    spec = importlib.util.spec_from_file_location("copy_of_compat", compat.__file__)
+def source_of(module):
+    return Path(module.__file__).read_text(encoding="utf-8")
+
+
+def lines_run(module, act):
+    """The lines of a fresh copy of a module that run at its import and in ``act(copy)``."""
+    spec = importlib.util.spec_from_file_location("copy_of_compat", module.__file__)
     copy, seen = importlib.util.module_from_spec(spec), set()
 
     def trace(frame, event, argument):
-        if frame.f_code.co_filename != compat.__file__:
+        if frame.f_code.co_filename != module.__file__:
             return None
         if event == "line":
             seen.add(frame.f_lineno)
@@ -83,13 +87,14 @@ def lines_run(act):
 
 
 def test_no_branch_is_idle():
-    assert list(idle(SOURCE, SETS)) == []
-    assert len(list(branches(SOURCE))) >= 9
+    for module, least in ((compat, 7), (compat_of_inside, 2)):
+        assert list(idle(source_of(module), SETS)) == []
+        assert len(list(branches(source_of(module)))) >= least
 
 
 def test_a_branch_below_the_floor_is_reported():
     above = [version for version in SETS if version not in SpecifierSet("<0.6")]
-    reports = list(idle(SOURCE, above))
+    reports = list(idle(source_of(compat), above))
     assert len(reports) >= 7
     assert any("<0.6 is no set" in report for report in reports)
     assert any(">=0.6 is every set" in report for report in reports)
@@ -137,23 +142,33 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         specs = PartitionSpec("data")
         double = copy.shard_map(lambda x: 2 * x, mesh, in_specs=specs, out_specs=specs)
         np.testing.assert_array_equal(double(jnp.arange(4)), 2 * np.arange(4))
+        copy.keep_programs(jax.config.jax_compilation_cache_dir)
+        copy.choose_collectives()
+        assert jax.config.values[collectives] == "gloo"
+
+    try:
+        expect_branches(compat, act)
+    finally:
+        if collectives in jax.config.values:
+            jax.config.update(collectives, before)
+
+
+def test_each_branch_of_inside_runs_on_the_versions_that_it_names_and_on_no_other():
+    def act(copy):
         scan = jax.make_jaxpr(lambda x, y: jax.lax.scan(lambda c, z: (c + y, z), x, X))(1.0, 2.0)
         [params] = [each.params for each in scan.eqns if each.primitive.name == "scan"]
         assert copy.scan_sizes(params) == (1, 1)
         file, line = copy.place_of(scan.eqns[0])
         assert file == __file__
         assert "jax.make_jaxpr" in linecache.getline(file, line)
-        copy.keep_programs(jax.config.jax_compilation_cache_dir)
-        copy.choose_collectives()
-        assert jax.config.values[collectives] == "gloo"
 
-    try:
-        run = lines_run(act)
-    finally:
-        if collectives in jax.config.values:
-            jax.config.update(collectives, before)
-    ran = {line: line in run for line, _ in branches(SOURCE)}
-    assert ran == {line: jax.__version__ in versions for line, versions in branches(SOURCE)}
+    expect_branches(compat_of_inside, act)
+
+
+def expect_branches(module, act):
+    run, found = lines_run(module, act), list(branches(source_of(module)))
+    ran = {line: line in run for line, _ in found}
+    assert ran == {line: jax.__version__ in versions for line, versions in found}
 
 
 def leaks():
@@ -257,7 +272,7 @@ def test_what_was_traced_before_is_traced_anew_and_forgotten():
 
     assert [count(), count()] == [1, 0]
     for _ in range(2):
-        with compat.traced_anew():
+        with compat_of_inside.traced_anew():
             assert count() == 1
     assert count() == 0
     assert jax.random.key_data(jax.random.key(3))[-1] == 3

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import haiku as hk
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from haiku_state import errors
@@ -131,38 +130,6 @@ def _passed_through_users_code(error: Exception) -> bool:
     modules = [str(frame.f_globals.get("__name__")).split(".")[0] for frame in frames]
     _handler, _caller, *below = modules
     return any(module not in ("jax", "jaxlib") for module in below)
-
-
-def expect_loss(result: Any) -> tuple[jax.Array, Any, dict[str, Any]]:
-    """Take apart what a loss function returned.
-
-    Args:
-      result: ``(loss, (state, metrics))``: the loss a float scalar, the metrics numbers by name.
-
-    Returns:
-      The loss, the state and the metrics.
-
-    Raises:
-      LossFunctionError: it is anything else.
-      LeakedTracerError: a metric was computed inside ``jax.lax.scan``, ``jax.vmap`` or the like.
-    """
-    wrong = "return loss, state"
-    match result:
-        case (loss, (state, Mapping() as metrics)) if _is_scalar(loss, jnp.floating):
-            if leaked := leaked_error(leaves_by_path(metrics=dict(metrics))):
-                raise leaked
-            arrays = [name for name, value in metrics.items() if not _is_scalar(value)]
-            if not arrays and "loss" not in metrics:
-                return loss, state, dict(metrics)
-            wrong = f'return loss, (state, {{"{[*arrays, "loss"][0]}": …}})'
-    raise errors.LossFunctionError(value=describe_tree(result), wrong=wrong)
-
-
-def _is_scalar(value: Any, kind: Any = np.number) -> bool:
-    if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
-        return False
-    kinds = (kind, np.bool_) if kind is np.number else (kind,)
-    return np.shape(value) == () and any(jnp.issubdtype(jnp.result_type(value), k) for k in kinds)
 
 
 def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None:

@@ -13,9 +13,9 @@ import jax.api_util
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state import compat
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import describe
+from haiku_state.inside import compat
 from haiku_state.inside.reach import Reach
 from haiku_state.inside.watch import Place, Watch
 

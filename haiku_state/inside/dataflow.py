@@ -13,7 +13,7 @@ from typing import Any
 import jax
 from jax.ad_checkpoint import checkpoint_name
 
-from haiku_state import compat
+from haiku_state.inside import compat
 
 PREFIX = "haiku_state.inside/"
 

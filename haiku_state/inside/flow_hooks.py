@@ -11,8 +11,9 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 
-from haiku_state import compat
+from haiku_state.compat import is_live
 from haiku_state.errors import LeakedTracerError
+from haiku_state.inside import compat
 from haiku_state.inside.dataflow import Dataflow, marked
 
 OUTSIDE = "~"  # Haiku's name for what belongs to no module
@@ -251,7 +252,7 @@ def is_key(value: Any) -> bool:
 
 def is_usable(leaf: Any) -> bool:
     """Return False for a tracer whose transformation has ended."""
-    return not isinstance(leaf, jax.core.Tracer) or compat.is_live(leaf)
+    return not isinstance(leaf, jax.core.Tracer) or is_live(leaf)
 
 
 def places(path: tuple[Any, ...]) -> list[tuple[str, str]]:

@@ -16,9 +16,10 @@ import jax.api_util
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state import compat
+from haiku_state.compat import is_live
 from haiku_state.errors.describe import describe
 from haiku_state.errors.language import deferred as _
+from haiku_state.inside import compat
 from haiku_state.inside.calls import (
     Call,
     bound_arguments,
@@ -301,7 +302,7 @@ def _leaks(stored: list[tuple[str, Place, Any]]) -> list[Event]:
 
 
 def _is_live(leaf: Any) -> bool:
-    return not isinstance(leaf, jax.core.Tracer) or compat.is_live(leaf)
+    return not isinstance(leaf, jax.core.Tracer) or is_live(leaf)
 
 
 def _calls_of(instance: Any, methods: Sequence[str | tuple[Any, ...]]) -> tuple[Any, Any, Any]:

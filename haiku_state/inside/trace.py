@@ -18,9 +18,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state import compat
 from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.describe import describe
+from haiku_state.inside import compat
 from haiku_state.inside.calls import differing, is_traced, signature_of
 from haiku_state.inside.reach import is_filled, leaves_of, library_of
 from haiku_state.inside.trace_text import as_html, as_json, as_text

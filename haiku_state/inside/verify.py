@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import jaxpr_as_fun
 
-from haiku_state import compat
+from haiku_state.inside import compat
 from haiku_state.inside.calls import Call, is_equal, is_traced, outputs_of
 from haiku_state.inside.reach import MISSING, nested_codes
 from haiku_state.inside.rewrite import Rewrite, in_words

@@ -30,7 +30,7 @@ import haiku as hk
 import jax
 import numpy as np
 
-from haiku_state import compat
+from haiku_state.inside import compat
 from haiku_state.inside.reach import (
     CONTAINERS,
     FRAMEWORKS,

@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from haiku_state.errors import arguments
-from haiku_state.errors.diagnosis import expect_loss
 from haiku_state.pure.check import check_state
 from haiku_state.typing import Batch, LossFn, Predicate, is_float, wide_dtype
-from haiku_state.update.step import as_metric
+from haiku_state.update.step import as_metric, expect_loss
 
 
 def accumulate(

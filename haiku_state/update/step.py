@@ -1,13 +1,15 @@
 """One pure update step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from haiku_state.errors.describe import stacked_error
-from haiku_state.errors.diagnosis import expect_loss, loss_errors, opt_state_errors
+from haiku_state.errors import LossFunctionError
+from haiku_state.errors.describe import describe_tree, leaked_error, leaves_by_path, stacked_error
+from haiku_state.errors.diagnosis import loss_errors, opt_state_errors
 from haiku_state.pure.check import check_state
 from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, is_float, wide_dtype
 from haiku_state.update.train_state import TrainState
@@ -118,6 +120,38 @@ def make_update(
         return TrainState(params, new_state, opt_state, rng, step + 1), metrics
 
     return update
+
+
+def expect_loss(result: Any) -> tuple[jax.Array, Any, dict[str, Any]]:
+    """Take apart what a loss function returned.
+
+    Args:
+      result: ``(loss, (state, metrics))``: the loss a float scalar, the metrics numbers by name.
+
+    Returns:
+      The loss, the state and the metrics.
+
+    Raises:
+      LossFunctionError: it is anything else.
+      LeakedTracerError: a metric was computed inside ``jax.lax.scan``, ``jax.vmap`` or the like.
+    """
+    wrong = "return loss, state"
+    match result:
+        case (loss, (state, Mapping() as metrics)) if _is_scalar(loss, jnp.floating):
+            if leaked := leaked_error(leaves_by_path(metrics=dict(metrics))):
+                raise leaked
+            arrays = [name for name, value in metrics.items() if not _is_scalar(value)]
+            if not arrays and "loss" not in metrics:
+                return loss, state, dict(metrics)
+            wrong = f'return loss, (state, {{"{[*arrays, "loss"][0]}": …}})'
+    raise LossFunctionError(value=describe_tree(result), wrong=wrong)
+
+
+def _is_scalar(value: Any, kind: Any = np.number) -> bool:
+    if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
+        return False
+    kinds = (kind, np.bool_) if kind is np.number else (kind,)
+    return np.shape(value) == () and any(jnp.issubdtype(jnp.result_type(value), k) for k in kinds)
 
 
 def example_mean(

@@ -27,7 +27,6 @@ STEPS = [
     "plain",
     "plain_lean",
     "jit_update",
-    "packed_update",
     "scan_update",
     "nnx_jit",
     "nnx_cached",

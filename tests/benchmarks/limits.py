@@ -22,11 +22,9 @@ class Limit(NamedTuple):
 
 EVERY = ("32x32", "128x256", "512x1024")
 SMALL, LARGER = EVERY[:1], EVERY[1:]
-PACKED = dict(zip(EVERY, (0.8, 1.0, 1.03), strict=True))
 
 LIMITS = [
     Limit("steps", "jit_update", "plain", EVERY, at_most=1.05),
-    *(Limit("steps", "packed_update", "jit_update", (size,), PACKED[size]) for size in EVERY),
     Limit("steps", "scan_update", "plain", SMALL, at_most=0.35),
     Limit("steps", "scan_update", "plain", LARGER, at_most=1.05),
     Limit("steps", "nnx_cached", "jit_update", SMALL, at_least=2.0),

@@ -33,7 +33,7 @@ MODULES_MAY = {"haiku", "jax", "numpy"}
 OPTAX = ("update/", "recipes/", "commands/", "exercises/course/")
 DEVICES = (
     "update/", "processes/", "compat.py",
-    "inside/trace.py",  # it records what jit does
+    "inside/trace.py", "inside/compat.py",  # what jit does is recorded
     "recipes/accumulation.py",  # it is a scan over microbatches
     "storage/checkpoint.py", "storage/leaves.py",  # arrays are saved and restored where they are
     "commands/doctor/probe.py",  # it lists what JAX finds
@@ -173,7 +173,7 @@ def violations(name, source):
     if not name.startswith(DEVICES):
         named = (names_of(tree, "jax") | names_of(tree, "haiku")) & DEVICE_NAMES
         yield from (f"names {device}" for device in sorted(named))
-    if name != "compat.py":
+    if name not in ("compat.py", "inside/compat.py"):
         yield from version_reads(tree)
     yield from (f"imports {module} too early" for module in early_private_imports(tree))
 

@@ -1,8 +1,14 @@
 """Batches of any PyTree in every runner; a key of its own for each member."""
 
-import jax, jax.numpy as jnp, numpy as np, optax, haiku as hk, pytest
-import haiku_state as hs
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
 from runners import RUNNERS
+
+import haiku_state as hs
 
 
 def model():

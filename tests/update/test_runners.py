@@ -639,7 +639,7 @@ def test_all_devices_are_the_default():
     assert train_state.step.tolist() == [1] * jax.local_device_count() == [1] * 8
 
 
-@each(*(name for name in RUNNERS if name not in ("jit", "packed", "vmap")))
+@each(*(name for name in RUNNERS if name not in ("jit", "vmap")))
 def test_a_number_has_no_rows_and_is_named_in_a_call_and_in_lower(runner):
     update, train_state = tiny()
     run = runner(update)

@@ -14,7 +14,6 @@ CONTENDERS = {
     "plain_shard": ("plain", "setup_mesh"),
     "plain_shard_map": ("plain", "setup_shard_map"),
     "jit_update": ("haiku_state_updates", "jit"),
-    "packed_update": ("haiku_state_updates", "packed"),
     "scan_update": ("haiku_state_updates", "scan"),
     "pmap_update": ("haiku_state_updates", "pmap"),
     "shard_update": ("haiku_state_updates", "shard"),

@@ -93,7 +93,6 @@ def contender(
 
 
 jit = contender(lambda update, used: hs.jit_update(update))
-packed = contender(lambda update, used: hs.jit_update(update, packed_bytes=4096))
 haiku_batch_norm = contender(lambda update, used: hs.jit_update(update), model=haiku_classifier)
 scan = contender(lambda update, used: hs.scan_update(update), scanned=True)
 vmap = contender(lambda update, used: hs.vmap_update(update, MEMBERS))
