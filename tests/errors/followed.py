@@ -101,17 +101,24 @@ def _owned(node: ast.AST, owner: str) -> Iterator[tuple[str, ast.AST]]:
 def _makes_line(node: ast.AST, path: Path) -> bool:
     match node:
         case ast.keyword(arg="right", value=value):
-            return not isinstance(
-                value, ast.Name | ast.Subscript | ast.Constant | ast.Attribute
-            ) or (isinstance(value, ast.Constant) and isinstance(value.value, str))
-        case ast.Assign():
-            return "right" in _targets(node) and path.parent.name == "errors"
+            return _is_line(value)
+        case ast.Assign(targets=[ast.Name(id="right")]):
+            return path.parent.name == "errors" and _is_line(node.value)
+        case ast.Assign(targets=[ast.Tuple(elts=names)]) if path.parent.name == "errors":
+            values = getattr(node.value, "elts", [node.value] * len(names))
+            pairs = zip(_targets(node), values, strict=True)
+            return any(name == "right" and _is_line(value) for name, value in pairs)
         case ast.Dict(keys=keys):
             values = [v for k, v in zip(keys, node.values, strict=True) if _is_right(k)]
-            return any(not isinstance(v, ast.Name | ast.Subscript) for v in values)
-        case ast.Return(value=ast.Tuple(elts=[_, _])):
-            return path.name in ("advice.py", "statements.py")
+            return any(map(_is_line, values))
     return False
+
+
+def _is_line(value: ast.AST) -> bool:
+    """Return whether an expression makes a line, and does not only pass it on or leave it out."""
+    if isinstance(value, ast.Constant):
+        return bool(value.value)
+    return not isinstance(value, ast.Attribute | ast.Subscript | ast.Name | ast.pattern)
 
 
 def _is_right(key: ast.AST | None) -> bool:
@@ -204,13 +211,31 @@ def applied(source: str, wrong: str, right: str) -> str:
     if method := re.match(r"def (\w+)\(self, …\): ", wrong):
         start = source.index(f"def {method[1]}(self")
         wrong, right = wrong[method.end() :], right.removeprefix(method[0])
-    *parts, last = [re.escape(part).replace(r"\ ", r"\s+") for part in wrong.split("…")]
-    pattern = "(.*?)".join(parts) + "(.*)" * bool(parts) + last  # the last one ends its line
-    found = re.compile(pattern).search(source, start)
-    assert found, f"the program has no line {wrong!r}"
-    pieces, values = right.split("…"), iter(found.groups())
-    new = pieces[0] + "".join(next(values) + piece for piece in pieces[1:])
-    return source[: found.start()] + new + source[found.end() :]
+    pieces = [re.escape(piece).replace(r"\ ", r"\s+") for piece in wrong.split("…")]
+    for found in re.compile(pieces[0]).finditer(source, start):
+        end, values = found.end(), []
+        for piece in pieces[1:]:
+            end, value = _matched(source, end, piece)
+            values.append(value)
+        if None not in values:
+            break
+    else:
+        raise AssertionError(f"the program has no line {wrong!r}:\n{source}")
+    first, *others = right.split("…")
+    new = first + "".join(map("".join, zip(values, others, strict=False)))
+    assert len(values) >= len(others)
+    return source[: found.start()] + new + source[end:]
+
+
+def _matched(source: str, start: int, piece: str) -> tuple[int, str | None]:
+    """Return where a piece ends that follows a whole expression, and that expression."""
+    for found in re.compile(piece or r"(?=\n|$)").finditer(source, start):
+        value = source[start : found.start()]
+        if "\n" in value:
+            break
+        if all(value.count(a) == value.count(b) for a, b in ("()", "[]", "{}")):
+            return found.end(), value
+    return start, None
 
 
 def followed(source: str, mistakes: int = 2) -> tuple[Any, set[str], str]:
