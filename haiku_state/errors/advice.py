@@ -110,7 +110,7 @@ def of_runner(error: HaikuStateError, axis_name: str | None) -> Lines:
             bound = f'"{axis_name}"' if axis_name else None
             wrong = f"cross_replica_axis={axis!r}".replace("'", '"')
             return {"wrong": wrong, "right": f"cross_replica_axis={bound}"}
-        case UnboundAxisError(values={"axis": axis, "function": "pmean"}):
+        case UnboundAxisError(values={"axis": axis, "is_mean": True}):
             wrong = f'jax.lax.pmean(…, "{axis}")'
             return {"wrong": wrong, "right": wrong.replace(axis, axis_name) if axis_name else "…"}
         case CounterAdvancedError() if _of_default_name(error.values["paths"]):
