@@ -269,8 +269,6 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
         raise errors.DamagedFileError(
             path=directory,
             damage=_as_steps(damaged),
-            wrong=f'restore_checkpoint("{directory}", train_state)',
-            right=f'restore_checkpoint("{directory}-copy", train_state)',
         )
     return None
 
@@ -500,11 +498,6 @@ def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
             saved=f"{folder.parent.name}/{folder.name}",
             wanted="train_state",
             differences=errors.as_lines(found),
-            wrong="restore_checkpoint(directory, train_state)",
-            right=(
-                "train_state = init_train_state(init, optimizer, rng, inputs); "
-                "restore_checkpoint(directory, train_state)"
-            ),
         )
     ocp = orbax()
 
