@@ -157,7 +157,7 @@ def save_checkpoint(
     def checked() -> tuple[int, Any]:
         _check_keep(keep)
         _check_position(position)
-        arrays = arrays_of(train_state, "save_checkpoint(directory, {})")
+        arrays = arrays_of(train_state)
         return _step_of(train_state), arrays
 
     step, arrays = processes.each(checked)
@@ -248,7 +248,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     """
     directory = _local(directory, "restore_checkpoint")
     processes = _Processes(directory, "restore_checkpoint", _UNREADABLE)
-    places = processes.each(lambda: arrays_of(like, "restore_checkpoint(directory, {})"))
+    places = processes.each(lambda: arrays_of(like))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
     while untried := processes.first(
@@ -269,8 +269,6 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
         raise errors.DamagedFileError(
             path=directory,
             damage=_as_steps(damaged),
-            wrong=f'restore_checkpoint("{directory}", train_state)',
-            right=f'restore_checkpoint("{directory}-copy", train_state)',
         )
     return None
 
@@ -292,6 +290,7 @@ def _check_keep(keep: Any) -> None:
 
 def _step_of(train_state: Any) -> int:
     step = step_of(train_state)
+    step = np.max(step) if np.ndim(step) else step  # of an ensemble, whose members step together
     with contextlib.suppress(TypeError):
         if operator.index(step) >= 0:
             return operator.index(step)
@@ -499,11 +498,6 @@ def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
             saved=f"{folder.parent.name}/{folder.name}",
             wanted="train_state",
             differences=errors.as_lines(found),
-            wrong="restore_checkpoint(directory, train_state)",
-            right=(
-                "train_state = init_train_state(init, optimizer, rng, inputs); "
-                "restore_checkpoint(directory, train_state)"
-            ),
         )
     ocp = orbax()
 
