@@ -35,9 +35,9 @@ def loss_fn(
 
 def metrics_fn(
     params: hk.Params, state: hk.State, batch: hs.typing.Batch
-) -> dict[str, jax.Array]:
-    logits, _ = model.apply(params, state, None, batch["inputs"], False)
-    return {"accuracy": jnp.argmax(logits, axis=-1) == batch["targets"]}
+) -> tuple[dict[str, jax.Array], hk.State]:
+    logits, state = model.apply(params, state, None, batch["inputs"], False)
+    return {"accuracy": jnp.argmax(logits, axis=-1) == batch["targets"]}, state
 
 
 optimizer = optax.adam(1e-3)
@@ -59,7 +59,7 @@ WRONG = {
     "train_state.parameters": '"TrainState" has no attribute "parameters"',
     "evaluate(train_state, batch)[0]": 'Invalid index type "int" for "Mapping[str, Array]"',
     "run(batch)": "Too few arguments",
-    "run(batch, train_state)": "Argument 1 to",
+    "run(params, batch)": "Argument 1 to",
     "hs.Count()": 'Module has no attribute "Count"',
     "hs.make_update(metrics_fn, optimizer)": 'Argument 1 to "make_update" has incompatible type',
 }
