@@ -124,7 +124,7 @@ def alone(params, s, batch):
 
 
 @pytest.mark.parametrize(
-    "metrics_fn, wrong, right",
+    ("metrics_fn", "wrong", "right"),
     [
         (alone, "return …", "return …, s"),
         (
