@@ -334,6 +334,20 @@ def kind_of_output(output: Any, method: str) -> AttributeKindError:
     )
 
 
+def class_attribute(method: str, changed: Sequence[str]) -> StaticAttributeError:
+    """A method that assigned attributes of its class."""
+    return StaticAttributeError(
+        method=method,
+        changes=as_lines(changed),
+        wrong="",
+        right="",
+        why=_(
+            "all instances share an attribute of the class, so it is not part of the state of one: "
+            "create the attribute in the constructor as an attribute of self"
+        ),
+    )
+
+
 def skeleton_changed(method: str, before: Any, after: Any, static: type) -> StaticAttributeError:
     """A method has changed what is not state: a static value, a container, or an attribute."""
 
