@@ -159,10 +159,10 @@ PACKAGE = [
         "recipes/test_averaging.py",
     ),
     Defect(
-        "the state of a step that overflowed is kept",
-        "recipes/loss_scale.py",
-        "jnp.where(finite, n, o), new.state",
-        "n, new.state",
+        "the state of a step that was skipped is kept",
+        "update/step.py",
+        "for is_taken in _taken(opt_state):",
+        "for is_taken in ():",
         "recipes/test_precision.py",
     ),
     Defect(

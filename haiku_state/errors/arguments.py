@@ -4,6 +4,7 @@ Most are arguments; the folder of a checkpoint and a process that cannot start a
 the algorithms that reject them hold no texts.
 """
 
+import inspect
 import os
 import re
 import reprlib
@@ -333,6 +334,18 @@ def kind_of_output(output: Any, method: str) -> AttributeKindError:
     )
 
 
+def class_attribute(method: str, changed: Sequence[str]) -> StaticAttributeError:
+    """A method that assigned attributes of its class."""
+    return StaticAttributeError(
+        method=method,
+        changes=as_lines(changed),
+        why=_(
+            "all instances share an attribute of the class, so it is not part of the state of one: "
+            "create the attribute in the constructor as an attribute of self"
+        ),
+    )
+
+
 def skeleton_changed(method: str, before: Any, after: Any, static: type) -> StaticAttributeError:
     """A method has changed what is not state: a static value, a container, or an attribute."""
 
@@ -443,14 +456,34 @@ def _structure_of(tree: Any) -> str:
     return text if len(text) < 200 else f"{text[:197]}…"
 
 
+def evaluated(metrics_fn: Any, result: Any) -> ArgumentError:
+    """What an evaluation returns is not its metrics and the state."""
+    lines: dict[str, str] = {}
+    if isinstance(result, Mapping) and inspect.isfunction(metrics_fn):
+        names = list(inspect.signature(metrics_fn).parameters)
+        head, state = f"lambda {', '.join(names)}: ", names[1]
+        lines = {"wrong": "return …", "right": f"return …, {state}"}
+        if metrics_fn.__name__ == "<lambda>":
+            lines = {"wrong": f"{head}…", "right": f"{head}(…, {state})"}
+    return ArgumentError(
+        argument="metrics_fn(params, state, batch)",
+        value=describe_tree(result),
+        expected="(metrics, state)",
+        why=_(
+            "the state shows whether the evaluation has learned from the batch: return the state "
+            "that apply returned, with is_training=False"
+        ),
+        more="update/jitted_update",
+        **lines,
+    )
+
+
 def example_metrics(values: Any) -> ArgumentError:
     """Metrics of an evaluation that are not one number for each example."""
     return ArgumentError(
         argument="metrics_fn(params, state, batch)",
         value=describe_tree(values),
         expected=_("named arrays with the rows of the batch"),
-        wrong='return {"accuracy": jnp.mean(correct)}',
-        right='return {"accuracy": correct}',
         why=_(
             "the evaluation step itself averages over the examples of all devices, without padded "
             "rows"

@@ -51,12 +51,15 @@ class Classifier(hk.Module):
         self.decay_rate = decay_rate
         self.cross_replica_axis = cross_replica_axis
 
-    def __call__(self, inputs: jax.Array, is_training: bool) -> jax.Array:
+    def __call__(
+        self, inputs: jax.Array, is_training: bool, mask: jax.Array | None = None
+    ) -> jax.Array:
         """Score each row.
 
         Args:
           inputs: shape (rows, features), float32.
           is_training: a Python bool, as in :class:`BatchNorm`.
+          mask: shape (rows,), 1 for a real row and 0 for a padded row, as in :class:`BatchNorm`.
 
         Returns:
           The logits, shape (rows, num_classes), float32.
@@ -66,5 +69,5 @@ class Classifier(hk.Module):
             norm = BatchNorm(
                 True, True, self.decay_rate, cross_replica_axis=self.cross_replica_axis
             )
-            inputs = jax.nn.relu(norm(inputs, is_training))
+            inputs = jax.nn.relu(norm(inputs, is_training, mask=mask))
         return hk.Linear(self.num_classes)(inputs)

@@ -35,11 +35,14 @@ class MovingAverage(hk.Module):
       The definition of the arithmetic mean.
     """
 
-    def __call__(self, value: jax.Array) -> jax.Array:
+    def __call__(self, value: jax.Array, update_stats: bool | jax.Array = True) -> jax.Array:
         """Add one value.
 
         Args:
-          value: the next value, of any shape and a floating dtype.
+          value: the next value, of any shape and a floating dtype; of a padded batch, the mean over
+            its real rows, as :func:`example_mean` computes it.
+          update_stats: whether the value counts, a bool or a scalar array of dtype bool, such as
+            ``mask.any()``. False leaves the state and the average as they are.
 
         Returns:
           The average so far, with the shape and dtype of ``value``. The sum is kept in at least
@@ -52,11 +55,12 @@ class MovingAverage(hk.Module):
         value = jnp.asarray(value)
         total = hk.get_state("sum", value.shape, _state_dtype(value), init=jnp.zeros)
         _expect_shape(self, "sum", total, value)
-        total = total + value.astype(total.dtype)
-        count = hk.get_state("count", (), jnp.int32, init=jnp.zeros) + 1
+        total = total + jnp.where(update_stats, value.astype(total.dtype), 0)
+        count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+        count = count + jnp.asarray(update_stats, jnp.int32)
         hk.set_state("sum", total)
         hk.set_state("count", count)
-        return (total / count.astype(total.dtype)).astype(value.dtype)
+        return (total / jnp.maximum(count, 1).astype(total.dtype)).astype(value.dtype)
 
 
 class ExponentialMovingAverage(hk.Module):
@@ -129,13 +133,14 @@ class ExponentialMovingAverage(hk.Module):
         hk.get_state("hidden", shape, dtype, init=jnp.zeros)
         hk.get_state("average", shape, dtype, init=jnp.zeros)
 
-    def __call__(self, value: jax.Array, update_stats: bool = True) -> jax.Array:
+    def __call__(self, value: jax.Array, update_stats: bool | jax.Array = True) -> jax.Array:
         """Add one value.
 
         Args:
-          value: the next value, of any shape and a floating dtype.
-          update_stats: whether the state keeps the value, a bool or a scalar array of dtype bool;
-            False only computes what the average would be.
+          value: the next value, of any shape and a floating dtype; of a padded batch, the mean over
+            its real rows, as :func:`example_mean` computes it.
+          update_stats: whether the state keeps the value, a bool or a scalar array of dtype bool,
+            such as ``mask.any()``; False only computes what the average would be.
 
         Returns:
           The average so far, with the shape and dtype of ``value``.
@@ -159,6 +164,8 @@ class ExponentialMovingAverage(hk.Module):
             log_decay = np.asarray(math.log(rate), dtype)
             average = hidden / -jnp.expm1(counter.astype(dtype) * log_decay)
 
+        if not isinstance(update_stats, jax.Array):
+            update_stats = bool(update_stats)  # one of NumPy is none of the two objects of Python
         new = {"counter": counter, "hidden": hidden, "average": average}
         for name, leaf in new.items() if update_stats is not False else ():
             leaf = leaf if name == "counter" else leaf.astype(before.dtype)

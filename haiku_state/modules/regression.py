@@ -45,12 +45,15 @@ class LinearRegression(hk.Module):
         self.decay_rate = decay_rate
         self.cross_replica_axis = cross_replica_axis
 
-    def __call__(self, inputs: jax.Array, is_training: bool) -> jax.Array:
+    def __call__(
+        self, inputs: jax.Array, is_training: bool, mask: jax.Array | None = None
+    ) -> jax.Array:
         """Predict.
 
         Args:
           inputs: shape (rows, features), float32.
           is_training: a Python bool, as in :class:`BatchNorm`.
+          mask: shape (rows,), 1 for a real row and 0 for a padded row, as in :class:`BatchNorm`.
 
         Returns:
           The predictions, shape (rows,), in the units of the targets.
@@ -59,7 +62,7 @@ class LinearRegression(hk.Module):
             norm = BatchNorm(
                 False, False, self.decay_rate, cross_replica_axis=self.cross_replica_axis
             )
-            inputs = norm(inputs, is_training)
+            inputs = norm(inputs, is_training, mask=mask)
         w = hk.get_parameter("w", inputs.shape[1:], inputs.dtype, init=jnp.zeros)
         b = hk.get_parameter("b", (), inputs.dtype, init=jnp.zeros)
         return inputs @ w + b

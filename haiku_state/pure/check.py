@@ -93,9 +93,7 @@ def check_state(
         shapes = np.shape(old[path]), np.shape(new[path])
         if shapes[0] != shapes[1]:
             raise errors.DeviceStackedError(path=path, shape=max(shapes), expected=())
-    _check_each(old, new, np.shape, errors.StateShapeError)
-    _check_each(old, new, jnp.result_type, errors.StateDtypeError)
-    _check_each(old, new, is_weak, errors.WeakTypeError)
+    _check_types(old, new)
     moved = [path for path in counters if _moved(old[path], new[path])]
     must_move = average_counters(before, frozen)
     still = {path: module for path, (module, _) in must_move.items() if path not in moved}
@@ -175,14 +173,39 @@ def _check_structure(before: Any, after: Any, old: Leaves, new: Leaves) -> None:
         raise errors.StateStructureError(changes=as_lines(changes))
 
 
+def check_types(before: Any, after: Any) -> None:
+    """Check that a step returns a train state of the type that it was given.
+
+    Args:
+      before: a PyTree of arrays and numbers.
+      after: what the step returned in its place.
+
+    Raises:
+      HaikuStateError: as :func:`check_state`, of the structure, a shape, a dtype or a weak type.
+    """
+    old, new = leaves_by_path(train_state=before), leaves_by_path(train_state=after)
+    _check_structure(before, after, old, new)
+    _check_types(old, new)
+
+
+def _check_types(old: Leaves, new: Leaves) -> None:
+    _check_each(old, new, np.shape, errors.StateShapeError)
+    _check_each(old, new, jnp.result_type, errors.StateDtypeError)
+    _check_each(old, new, is_weak, errors.WeakTypeError)
+
+
 def _check_each(
-    old: Leaves, new: Leaves, look: Callable[[Any], Any], error: type[errors.HaikuStateError]
+    old: Leaves,
+    new: Leaves,
+    look: Callable[[Any], Any],
+    error: type[errors.HaikuStateError],
 ) -> None:
     changed = [path for path in new if look(old[path]) != look(new[path])]
     if changed:
         changes = (f"{path}: {describe(old[path])} -> {describe(new[path])}" for path in changed)
         path = changed[0]
-        raise error(changes=as_lines(changes), path=path, before=old[path], after=new[path])
+        facts = {"path": path, "before": old[path], "after": new[path]}
+        raise error(changes=as_lines(changes), **facts)
 
 
 def average_counters(state: Any, frozen: Predicate | None = None) -> dict[str, tuple[str, Any]]:

@@ -48,8 +48,10 @@ def functionalize(
     Attributes that are arrays or numbers are state, also inside lists, tuples, dicts and objects of
     other ordinary classes. The numbers that ``static`` names and everything else, such as a string
     or a function, are part of the compiled program, and no method may change them. The constructor
-    must create every attribute. A dict comes back with its keys sorted, as JAX sorts
-    them; an ``OrderedDict`` keeps their order.
+    must create every attribute, and no method may assign an attribute of the class, which all
+    instances share; a change inside of one, such as an ``append`` to a list of the class, is not
+    noticed. A dict comes back with its keys sorted, as JAX sorts them; an ``OrderedDict`` keeps
+    their order.
 
     Args:
       cls: an ordinary Python class, such as a dataclass or one with slots, properties or bases.
@@ -71,7 +73,8 @@ def functionalize(
         open file, or if a method returns an object of the state or an iterator.
       SharedAttributeError: when a function is called, if two attributes are the same mutable
         object.
-      StaticAttributeError: when a function is called, if a method changes a static attribute.
+      StaticAttributeError: when a function is called, if a method changes a static attribute, or an
+        attribute of the class.
       TracedFlagError: under ``jit``, when a method is called, if Python needs the value of a number
         that is state.
       HaikuStateError: any error that :func:`check_state` raises, when a function is called.
@@ -134,9 +137,12 @@ def _apply(cls: type, name: str, member: Any, static: Sequence[str]) -> Callable
         before = jax.tree.map(_as_array, state)
         args, kwargs = jax.tree.map(_own, (args, kwargs), is_leaf=_is_running)
         instance = _joined(before)
+        shared = _shared(cls)
         with advised(of_functionalize, cls, name):
             with traced_number_errors(cls, static, before):
                 output = call(instance, *args, **kwargs)
+            if changed := _restored(shared, _shared(cls)):
+                raise arguments.class_attribute(method, changed)
             parting = _Parting(static)
             after = parting.part(instance)
             parting.expect_values(output, method)
@@ -327,6 +333,26 @@ def _attributes(instance: Any) -> dict[str, Any]:
     slots = copyreg._slotnames(type(instance))  # type: ignore[attr-defined]
     in_slots = {name: getattr(instance, name) for name in slots if hasattr(instance, name)}
     return {**in_slots, **getattr(instance, "__dict__", {})}
+
+
+def _shared(cls: type) -> dict[tuple[type, str], Any]:
+    """Return the attributes of a class and its bases, but not what Python itself keeps there."""
+    names = ((base, n, value) for base in cls.__mro__[:-1] for n, value in vars(base).items())
+    return {(base, name): value for base, name, value in names if not name.startswith("__")}
+
+
+def _restored(before: Any, after: Any) -> list[str]:
+    """Undo what a call has assigned to classes, and return which attributes those were."""
+    nothing = object()
+    changed = [
+        key for key in before | after if before.get(key, nothing) is not after.get(key, nothing)
+    ]
+    for base, name in changed:
+        if (base, name) in before:
+            setattr(base, name, before[base, name])
+        else:
+            delattr(base, name)
+    return [f"{base.__name__}.{name}" for base, name in changed]
 
 
 def _is_numeric(value: Any) -> bool:

@@ -1,5 +1,7 @@
 """A large batch in the memory of a small batch: gradients accumulated over microbatches."""
 
+import functools
+from collections.abc import Callable
 from typing import Any, Literal
 
 import jax
@@ -18,12 +20,13 @@ def accumulate(
     statistics: Literal["each", "once"],
     strict: bool = True,
     frozen: Predicate | None = None,
+    weight: Callable[[Batch], jax.Array] | None = None,
 ) -> LossFn:
     r"""Compute a loss and its gradient one microbatch after the other.
 
     .. math::
-       L(p) = \frac{1}{n} \sum_{i=1}^{n} L_i(p), \qquad
-       \nabla L(p) = \frac{1}{n} \sum_{i=1}^{n} \nabla L_i(p)
+       L(p) = \frac{\sum_i w_i L_i(p)}{\sum_i w_i}, \qquad
+       \nabla L(p) = \frac{\sum_i w_i \nabla L_i(p)}{\sum_i w_i}
 
     The microbatches run one after the other, and the backward pass computes each of them a second
     time, so that only one microbatch is in memory at once (``jax.checkpoint`` inside
@@ -33,8 +36,8 @@ def accumulate(
     variance. ``statistics`` chooses how the running statistics advance.
 
     Microbatch ``i`` has the rows ``i``, ``i + count``, ``i + 2 * count`` and so on, so that each
-    device of a sharded batch works on its own rows. All microbatches have the same weight, so do
-    not pad the batch.
+    device of a sharded batch works on its own rows. By default, all microbatches have the same
+    weight :math:`w_i`; if the batch is padded, pass ``weight``.
 
     If each microbatch is a separate call, for example from a loader, ``optax.MultiSteps(optimizer,
     count)`` accumulates on the optimizer's side: it holds the gradients in the opt_state and takes
@@ -47,10 +50,13 @@ def accumulate(
       statistics: ``"each"`` passes the state from one microbatch to the next, so running statistics
         advance ``count`` times per update. ``"once"`` starts each microbatch from the same state
         and averages the floating leaves of the results, so running statistics advance once; other
-        leaves, such as counters, must be the same in all results.
+        leaves, such as counters, must be the same in all results. Results count equally, except
+        that a result without any change counts for nothing.
       strict: whether each returned state must pass :func:`.check_state` with
         ``is_training=True``, as in :func:`.make_update`.
       frozen: as in :func:`.make_update`.
+      weight: ``weight(microbatch)``, the number of examples in a microbatch of a padded batch, as
+        in :func:`.make_update`, which needs it too.
 
     Returns:
       A loss function of the same signature. Its loss and metrics are means over the microbatches,
@@ -99,14 +105,22 @@ def accumulate(
         def step(before: Any, part: Any) -> Any:
             before = jax.lax.stop_gradient(before)
             loss, after, metrics = jax.checkpoint(one_loss, prevent_cse=False)(wide, before, *part)
-            return (after if hands_on else before), (loss, metrics, None if hands_on else after)
+            if hands_on:
+                return after, (loss, metrics, None)
+            return before, (loss, metrics, (after, _differ(before, after)))
 
         keys = None if rng is None else jax.random.split(rng, count)
         parts = keys, _microbatches(batch, count)
-        last, (losses, metrics, states) = jax.lax.scan(step, state, parts)
-        loss, metrics = jax.tree.map(_mean, (losses, metrics))
+        last, (losses, metrics, results) = jax.lax.scan(step, state, parts)
+        weights = jnp.ones(count) if weight is None else jax.vmap(weight)(parts[1])
+        loss, metrics = jax.tree.map(functools.partial(_mean, weights), (losses, metrics))
         if not hands_on:
-            last = jax.tree.map(lambda leaf: _mean(leaf) if is_float(leaf) else leaf[0], states)
+            states, moved = results
+            moved |= ~jnp.any(moved)
+            last = jax.tree.map(
+                lambda leaf: _mean(moved, leaf) if is_float(leaf) else leaf[jnp.argmax(moved)],
+                states,
+            )
         return loss, (last, metrics)
 
     return accumulated
@@ -122,5 +136,16 @@ def _microbatches(batch: Batch, count: int) -> Any:
     return jax.tree.map(cut, batch)
 
 
-def _mean(leaf: jax.Array) -> jax.Array:
-    return jnp.mean(leaf, axis=0)
+def _mean(weights: jax.Array, leaf: jax.Array) -> jax.Array:
+    wide = leaf.astype(wide_dtype(leaf))
+    weights = weights.astype(wide.dtype).reshape(-1, *[1] * (leaf.ndim - 1))
+    total = jnp.sum(weights)
+    # `where`, since the mean over no example may be NaN
+    weighted = jnp.sum(jnp.where(weights != 0, weights * wide, 0), axis=0)
+    return (weighted / jnp.where(total != 0, total, 1)).astype(leaf.dtype)
+
+
+def _differ(before: Any, after: Any) -> jax.Array:
+    """Return whether a microbatch has changed the state: one of padded rows alone has not."""
+    pairs = zip(jax.tree.leaves(before), jax.tree.leaves(after), strict=True)
+    return functools.reduce(jnp.logical_or, [jnp.any(a != b) for a, b in pairs], jnp.array(False))

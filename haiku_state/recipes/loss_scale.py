@@ -27,7 +27,7 @@ class LossScaleState(NamedTuple):
     good_steps: jax.Array
     """The steps since the scale last changed, a scalar of dtype int32; 0 if it never changes."""
 
-    finite: jax.Array
+    last_finite: jax.Array
     """Whether the last gradients were finite, so that the step was taken, a scalar bool."""
 
     inner: Any
@@ -73,14 +73,14 @@ def scale_loss(
       >>> for gradient in (24.0, jnp.inf):
       ...     grads = {"linear": {"w": jnp.float32(gradient)}}
       ...     updates, opt_state = optimizer.update(grads, opt_state, params, is_scaled=True)
-      ...     print(updates["linear"]["w"], opt_state.finite, opt_state.loss_scale)
+      ...     print(updates["linear"]["w"], opt_state.last_finite, opt_state.loss_scale)
       -3.0 True 8.0
       0.0 False 4.0
 
     References:
       Micikevicius et al., *Mixed precision training*, 2018, section 3.2. The adjustment comes from
       `jmp <https://github.com/google-deepmind/jmp>`__; ``optax.apply_if_finite`` skips steps
-      without a scale.
+      without a scale, with :func:`.make_update`.
     """
     import jmp
     import optax
@@ -201,10 +201,7 @@ def make_scaled_update(
 
         step = make_update(scaled_loss, unscaling, strict=strict, frozen=frozen, weight=weight)
         new, metrics = step(train_state, batch, axis_name=axis_name)
-        # the state of a step that overflowed is not kept either
-        finite = new.opt_state.finite
-        state = jax.tree.map(lambda n, o: jnp.where(finite, n, o), new.state, train_state.state)
-        return new._replace(state=state), {**metrics, "loss": metrics["loss"] / scale}
+        return new, {**metrics, "loss": metrics["loss"] / scale}
 
     return update
 

@@ -16,7 +16,7 @@ from haiku_state.update.train_state import TrainState
 
 
 def make_evaluate(
-    metrics_fn: Callable[[Params, State, Batch], Any],
+    metrics_fn: Callable[[Params, State, Batch], tuple[Mapping[str, Any], State]],
 ) -> EvaluateFn[TrainState]:
     r"""Build an evaluation step from a function that returns metrics for each example.
 
@@ -30,8 +30,8 @@ def make_evaluate(
     Args:
       metrics_fn: ``metrics_fn(params, state, batch) -> (metrics, state)``, where the metrics are
         named arrays of shape (rows, …), the numbers of each example, and the state is what
-        ``apply`` returned, which must not have advanced: pass ``is_training=False``. It may return
-        the metrics alone, and then nothing checks that.
+        ``apply`` returned with ``is_training=False``. Do return that one: if ``metrics_fn`` returns
+        the state that it was given, a call with ``is_training=True`` cannot be noticed.
 
     Returns:
       ``evaluate(train_state, batch, *, axis_name=None) -> metrics``, the means by name, scalars of
@@ -39,7 +39,8 @@ def make_evaluate(
       :func:`mean_metrics`.
 
     Raises:
-      ArgumentError: when first called, if ``metrics_fn`` returns anything else.
+      ArgumentError: when first called, if ``metrics_fn`` returns anything else, such as the metrics
+        alone.
       CounterAdvancedError: when first called, if the state that ``metrics_fn`` returns has learned
         from the batch.
       DeviceStackedError: when first called, if the train state has a device axis.
@@ -71,9 +72,11 @@ def make_evaluate(
             raise DeviceStackedError(**at)
         with named_errors(params=params, state=state, batch=batch):
             result = metrics_fn(params, state, batch)
-            values, after = result if isinstance(result, tuple) else (result, state)
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise arguments.evaluated(metrics_fn, result)
+            values, after = result
+            mask, rows = _mask_of(batch), _rows_of(values, batch)
             check_state(state, after, is_training=False)
-        mask, rows = _mask_of(batch), _rows_of(values, batch)
         means = {
             name: as_metric(example_mean(each, mask, axis_name)) for name, each in values.items()
         }

@@ -14,8 +14,9 @@ def jit_update(update: StepFn[T, R]) -> Runner[T, R]:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``, compiled once per batch shape, as
-      ``run.trace_count`` shows.
+      ``run(train_state, batch) -> (train_state, metrics)``, traced and compiled once per batch
+      shape, as ``run.trace_count`` shows. A batch from ``jax.device_put(batch, device)`` compiles
+      it once more than one without a device.
 
     Raises:
       DonatedBufferError: when called, if an earlier call has consumed the train state.

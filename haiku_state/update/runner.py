@@ -23,6 +23,7 @@ from haiku_state.errors.describe import (
     with_dicts,
 )
 from haiku_state.errors.diagnosis import named_error
+from haiku_state.pure.check import check_types
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.replicas import assert_replicas_equal
 
@@ -118,7 +119,11 @@ class Runner(Generic[T, R]):
     """Whether the first call must leave all replicas equal."""
 
     trace_count: int = dataclasses.field(default=0, init=False)
-    """How many times JAX has traced, and therefore compiled, the step."""
+    """How many times JAX has traced the step: once for each new shape or dtype of its arguments.
+
+    Arguments on another device or with another sharding make JAX compile it again without a trace,
+    which ``jax.log_compiles`` shows.
+    """
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.step)
@@ -193,6 +198,8 @@ class Runner(Generic[T, R]):
             leaves = leaves_by_path(train_state=result[0], metrics=result[1])
             if leaked := leaked_error(leaves):
                 raise leaked
+            if not self.is_evaluation:
+                check_types(train_state, result[0])
             return result
 
         self._compiled = self._compiled or self.compile(traced, train_state)

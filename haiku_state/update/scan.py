@@ -7,7 +7,8 @@ import jax
 import numpy as np
 
 from haiku_state.data import stack_batches
-from haiku_state.errors import arguments
+from haiku_state.errors import HaikuStateError, arguments
+from haiku_state.pure.check import check_types
 from haiku_state.typing import R, StepFn, T
 from haiku_state.update.runner import Runner, consumed
 
@@ -52,12 +53,24 @@ def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
         functools.update_wrapper(functools.partial(loop, update), update),
         feed=functools.partial(jax.tree.map, _alone),
         feed_all=functools.partial(stack_batches, count=count),
-        explain=lambda train_state, batch: arguments.batches_axis(batch),
+        explain=lambda train_state, batch: (
+            arguments.batches_axis(batch) or _drift(update, train_state, batch)
+        ),
     )
 
 
 def _each(evaluate: Any, train_state: Any, batches: Any) -> Any:
     return jax.lax.map(functools.partial(evaluate, train_state), batches)
+
+
+def _drift(update: Any, train_state: Any, batches: Any) -> HaikuStateError | None:
+    """Return the error for a step that a scan has rejected because it returns another type."""
+    try:
+        first = jax.tree.map(lambda rows: rows[0], batches)
+        check_types(train_state, jax.eval_shape(update, train_state, first)[0])
+    except Exception as error:
+        return error if isinstance(error, HaikuStateError) else None
+    return None
 
 
 def _alone(rows: Any) -> Any:

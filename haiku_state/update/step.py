@@ -1,11 +1,13 @@
 """One pure update step."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import keystr, tree_leaves_with_path
 
 from haiku_state.errors import DeviceStackedError, LossFunctionError
 from haiku_state.errors.describe import describe_tree, leaked_error, leaves_by_path
@@ -31,7 +33,10 @@ def make_update(
     .. math:: (p, s, o, r, t) \mapsto (p + \Delta p,\; s',\; o',\; r',\; t + 1)
 
     Here :math:`s'` is the state that the forward pass returned, and :math:`\Delta p, o'` come
-    from the optimizer, given the gradient of the loss with respect to the params :math:`p`.
+    from the optimizer, given the gradient of the loss with respect to the params :math:`p`. If the
+    optimizer skips the step because the gradient is not finite, the state does not change either:
+    :math:`s' = s`. The optimizers that can skip steps are ``optax.apply_if_finite``,
+    ``optax.MultiSteps`` with ``should_skip_update_fn``, and :func:`scale_loss`.
 
     With ``axis_name``, the step is one replica of many: gradients and metrics are averaged over
     that axis, and each replica draws its own random numbers. The modules that keep the state
@@ -46,7 +51,9 @@ def make_update(
       frozen: as in :func:`check_state`: the statistics that need not advance.
       weight: ``weight(batch)``, the number of examples in a device's part of the batch, if the
         devices have unequal parts: ``lambda batch: batch["mask"].sum()``. Gradients and metrics are
-        then means over the examples. By default, all devices have the same weight.
+        then means over the examples of all devices. By default, all devices have the same weight.
+        Within a device, ``loss_fn`` leaves out the padded rows itself: its mean is
+        :func:`example_mean` with the mask, and :class:`BatchNorm` takes the mask too.
 
     Returns:
       ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``. The metrics
@@ -118,6 +125,9 @@ def make_update(
         with opt_state_errors(optimizer, opt_state, params):
             updates, opt_state = optimizer.update(grads, opt_state, params, **extra)
         params = optax.apply_updates(params, updates)
+        for is_taken in _taken(opt_state):
+            keep = functools.partial(jnp.where, is_taken)
+            new_state = jax.tree.map(keep, new_state, state)
         return TrainState(params, new_state, opt_state, rng, step + 1), metrics
 
     return update
@@ -151,6 +161,13 @@ def _is_scalar(value: Any, kind: Any = np.number) -> bool:
         return False
     kinds = (kind, np.bool_) if kind is np.number else (kind,)
     return np.shape(value) == () and any(jnp.issubdtype(jnp.result_type(value), k) for k in kinds)
+
+
+def _taken(opt_state: Any) -> list[jax.Array]:
+    """Return what the optimizers that may skip a step say: whether they have taken it."""
+    named = [(keystr(path[-1:]), leaf) for path, leaf in tree_leaves_with_path(opt_state)]
+    taken = [leaf for name, leaf in named if name == ".last_finite"]
+    return taken + [~leaf for name, leaf in named if name == "['should_skip']"]  # MultiSteps
 
 
 def example_mean(

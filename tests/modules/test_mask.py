@@ -147,3 +147,76 @@ def test_a_step_on_a_padded_batch_is_that_on_its_rows(runner):
     for one, other in zip(jax.tree.leaves(together[:2]), jax.tree.leaves(alone[:2]), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(np.squeeze(found["loss"]), metrics["loss"], rtol=1e-5)
+
+
+def of_inputs(state):
+    """The running mean and variance of the module whose inputs are the rows themselves."""
+    return [
+        np.squeeze(average["average"])
+        for name, average in sorted(state.items())
+        if average["average"].shape == (1, CHANNELS)
+    ]
+
+
+@pytest.mark.parametrize("fill", [1e6, np.nan])
+def test_regression_passes_the_mask_on(fill):
+    pair, rows = hs.pure_pair(hs.LinearRegression, True, RATE), some_rows(0, 5)
+    x, mask = padded(rows, 8, fill)
+    params, state = pair.init(None, rows, True)
+    for apply in (pair.apply, jax.jit(pair.apply, static_argnums=4)):
+        _, after = apply(params, state, None, x, True, mask)
+        np.testing.assert_allclose(of_inputs(after), expected([rows])[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("fill", [1e6, np.nan])
+def test_every_layer_of_the_classifier_gets_the_mask(fill):
+    """As with the real rows alone: outputs of theirs, and the statistics of all layers."""
+    pair, rows = hs.pure_pair(hs.Classifier, [4, 3], 2), some_rows(0, 5)
+    x, mask = padded(rows, 8, fill)
+    params, state = pair.init(jax.random.key(0), rows, True)
+    out, after = pair.apply(params, state, None, x, True, mask=mask)
+    alone, found = pair.apply(params, state, None, rows, True)
+    np.testing.assert_allclose(out[:5], alone, rtol=1e-4, atol=1e-5)
+    jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6), after, found)
+    assert len(after) == 4
+
+
+@pytest.mark.parametrize("module", [hs.MovingAverage, lambda: hs.ExponentialMovingAverage(RATE)])
+def test_an_average_of_padded_batches_counts_those_with_rows(module):
+    """Of the means of real rows, in float64; a batch without any leaves the average alone."""
+
+    def step(x, mask):
+        return module()(hs.example_mean(x, mask), mask.any())
+
+    model, batches = hk.transform_with_state(step), [[1.0, 4.0], [], [6.0], [], [2.0, 0.0, 4.0]]
+    x, mask = np.full((5, 4), np.nan, np.float32), np.zeros((5, 4), np.float32)
+    for index, rows in enumerate(batches):
+        x[index, : len(rows)], mask[index, : len(rows)] = rows, 1
+    _, state = model.init(None, x[0], mask[0])
+    for one in zip(x, mask, strict=True):
+        average, state = jax.jit(model.apply)({}, state, None, *one)
+    means = [np.mean(rows) for rows in batches if rows]
+    truth = np.mean(means)
+    if module is not hs.MovingAverage:
+        weights = RATE ** np.arange(len(means))[::-1]
+        truth = np.average(means, weights=weights)
+    np.testing.assert_allclose(average, truth, rtol=1e-6)
+    [own] = state.values()
+    assert own["count" if module is hs.MovingAverage else "counter"] == 3
+
+
+@pytest.mark.parametrize("kind", [bool, np.bool_])
+@pytest.mark.parametrize("module", [hs.MovingAverage, lambda: hs.ExponentialMovingAverage(RATE)])
+def test_a_flag_of_numpy_is_a_flag(module, kind):
+    model = hk.transform_with_state(lambda x, keep: module()(x, keep))
+    _, state = model.init(None, np.float32(0), True)
+
+    @jax.jit
+    def apply(state, x):
+        _, state = model.apply({}, state, None, x, kind(True))
+        _, after = model.apply({}, state, None, x, kind(False))
+        hs.check_state(state, after, is_training=False)
+        return after
+
+    [own] = apply(state, np.float32(8)).values()
+    assert own["count" if module is hs.MovingAverage else "counter"] == 1

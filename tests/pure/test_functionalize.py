@@ -1187,3 +1187,57 @@ def test_what_a_method_must_not_do_is_named_and_the_state_stays(name):
         getattr(functions, name)(state)
     assert text in caught.value.what
     assert_same(state, Sample(), "state")
+
+
+# ---- attributes of the class
+
+
+def writing(write):
+    class Base:
+        total = 0
+        seen = ()
+
+    class Tally(Base):
+        def __init__(self):
+            self.n = 0
+
+        def step(self, x):
+            write(type(self), x)
+            self.n += 1
+            return self.n
+
+        @classmethod
+        def count(cls, x):
+            cls.total += x
+
+    return Base, Tally
+
+
+WRITES = {
+    "assigned": (lambda cls, x: setattr(cls, "total", cls.total + x), "Tally.total"),
+    "of a base": (lambda cls, x: setattr(cls.__mro__[1], "total", x), "Base.total"),
+    "by a class method": (lambda cls, x: cls.count(x), "Tally.total"),
+    "new": (lambda cls, x: setattr(cls, "cache", x), "Tally.cache"),
+    "deleted": (lambda cls, x: delattr(cls.__mro__[1], "seen"), "Base.seen"),
+}
+
+
+@pytest.mark.parametrize("jit", [jax.jit, lambda apply: apply])
+@pytest.mark.parametrize("kind", WRITES)
+def test_what_a_method_writes_on_its_class_is_named_and_undone(kind, jit):
+    write, path = WRITES[kind]
+    base, cls = writing(write)
+    init, apply = functionalize(cls, "step")
+    with pytest.raises(
+        errors.StaticAttributeError, match=rf"Tally\.step.*:\n    {path}\n"
+    ) as caught:
+        jit(apply)(init(), jnp.int32(2))
+    assert "wrong:" not in str(caught.value)
+    assert (base.total, base.seen) == (0, ())
+    assert not {"total", "cache"} & vars(cls).keys()
+
+
+def test_what_a_class_only_reads_from_itself_is_no_change():
+    _base, cls = writing(lambda cls, x: cls.total + x)
+    init, apply = functionalize(cls, "step")
+    assert jax.jit(apply)(init(), jnp.int32(2))[0] == 1

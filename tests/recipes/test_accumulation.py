@@ -5,6 +5,7 @@ import numpy as np
 import optax
 import oracles
 import pytest
+from runners import RUNNERS
 
 import haiku_state as hs
 from haiku_state.errors import (
@@ -102,6 +103,73 @@ def test_the_gradient_alone_is_that_of_the_whole_batch_to_the_last_digits():
         grads = jax.grad(lambda p, k=times: k * function(p, {}, None, batch)[0])({"w": w, "b": b})
         np.testing.assert_allclose(grads["w"], times * by_w, rtol=1e-6)
         np.testing.assert_allclose(grads["b"], times * by_b, rtol=1e-6)
+
+
+def masked(axis=None):
+    def apply(x, mask):
+        norm = hs.BatchNorm(False, False, DECAY, cross_replica_axis=axis, name="norm")
+        return hk.Linear(1)(norm(x, True, mask=mask))[:, 0]
+
+    pair = hk.transform_with_state(apply)
+
+    def loss_fn(params, state, rng, batch):
+        mask = batch["mask"]
+        prediction, state = pair.apply(params, state, rng, batch["inputs"], mask)
+        error = jnp.square(prediction - batch["targets"])
+        return hs.example_mean(error, mask), (state, {"size": hs.example_mean(error, mask)})
+
+    return pair, loss_fn
+
+
+def own_rows(batch, devices, count):
+    """The real rows of each microbatch, of all devices together."""
+    index = np.arange(len(batch["mask"])).reshape(devices, -1)
+    parts = [index[:, i::count].ravel() for i in range(count)]
+    return [part[batch["mask"][part] > 0] for part in parts]
+
+
+@pytest.mark.parametrize("real", [13, 5, 2])
+@pytest.mark.parametrize("statistics", ["each", "once"])
+@pytest.mark.parametrize("runner", ["jit", "scan", "pmap", "shard", "shard_map"])
+def test_a_padded_batch_is_split_by_its_real_rows(runner, statistics, real):
+    """Loss, gradient and statistics against NumPy in float64, also of microbatches without rows."""
+    count, devices = 4, 4 if "map" in runner else 1
+    whole = data(16)
+    padded = dict(whole, mask=np.float32(np.arange(16) < real))
+    padded["inputs"] = np.where(padded["mask"][:, None] > 0, whole["inputs"], np.float32(1e6))
+    pair, loss_fn = masked("devices" if devices > 1 else None)
+    size = lambda batch: batch["mask"].sum()  # noqa: E731
+    loss_fn = accumulate(loss_fn, count, statistics=statistics, weight=size)
+    run = RUNNERS[runner](hs.make_update(loss_fn, SGD, weight=size))
+    train_state = hs.init_train_state(
+        pair.init, SGD, jax.random.key(0), whole["inputs"], np.ones(16, np.float32)
+    )
+    params = jax.tree.map(np.float64, train_state.params["linear"])
+    new, metrics = run(run.place(train_state), run.feed(padded))
+    new = run.one(new)
+
+    parts = [rows for rows in own_rows(padded, devices, count) if len(rows)]
+    loss, by_w, by_b, means, variances = 0.0, 0.0, 0.0, [], []
+    for rows in parts:
+        x = np.float64(whole["inputs"][rows])
+        means, variances = [*means, x.mean(0)], [*variances, x.var(0)]
+        x = (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5)
+        error = x @ params["w"][:, 0] + params["b"] - whole["targets"][rows]
+        loss += (error**2).sum() / real
+        by_w, by_b = by_w + 2 * error @ x / real, by_b + 2 * error.sum() / real
+    np.testing.assert_allclose(np.squeeze(metrics["loss"]), loss, rtol=1e-4)
+    np.testing.assert_allclose(np.squeeze(metrics["size"]), loss, rtol=1e-4)
+    np.testing.assert_allclose(
+        new.params["linear"]["w"][:, 0], params["w"][:, 0] - 0.1 * by_w, rtol=1e-4, atol=1e-5
+    )
+    np.testing.assert_allclose(new.params["linear"]["b"], params["b"] - 0.1 * by_b, atol=1e-5)
+    for name, values in (("mean", means), ("var", variances)):
+        own = new.state[f"norm/~/{name}_ema"]
+        assert own["counter"] == (len(parts) if statistics == "each" else 1)
+        truth = np.mean(values, 0)
+        if statistics == "each":
+            truth = oracles.exponential_average(values, DECAY)
+        np.testing.assert_allclose(own["average"][0], truth, rtol=1e-4, atol=1e-5)
 
 
 def test_each_lets_the_running_statistics_advance_once_per_microbatch():

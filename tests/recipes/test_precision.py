@@ -241,7 +241,7 @@ def test_the_scale_halves_on_overflow_and_doubles_after_good_steps():
         if steps > before:
             momentum = 0.5 * momentum + 4
             w -= 0.25 * momentum
-        assert train_state.opt_state.finite == (steps > before)
+        assert train_state.opt_state.last_finite == (steps > before)
         assert train_state.opt_state.loss_scale == scale
         assert train_state.state["a"]["steps"] == steps
         assert train_state.params["a"]["w"] == w
@@ -259,12 +259,12 @@ def test_all_devices_decide_the_same_although_one_alone_overflows():
     x = np.full((4, 2), 4, np.float32)
     x[2] = 16
     train_state, _ = run(train_state, {"x": x})
-    assert train_state.opt_state.finite.tolist() == [False] * 4
+    assert train_state.opt_state.last_finite.tolist() == [False] * 4
     assert train_state.opt_state.loss_scale.tolist() == [2.0**12] * 4
     assert train_state.params["a"]["w"].tolist() == [1.0] * 4
     assert train_state.state["a"]["steps"].tolist() == [0] * 4
     train_state, _ = run(train_state, {"x": x / 2})
-    assert train_state.opt_state.finite.tolist() == [True] * 4
+    assert train_state.opt_state.last_finite.tolist() == [True] * 4
     assert train_state.params["a"]["w"].tolist() == [1 - 0.25 * 3.5] * 4
 
 

@@ -35,9 +35,9 @@ def loss_fn(
 
 def metrics_fn(
     params: hk.Params, state: hk.State, batch: hs.typing.Batch
-) -> dict[str, jax.Array]:
-    logits, _ = model.apply(params, state, None, batch["inputs"], False)
-    return {"accuracy": jnp.argmax(logits, axis=-1) == batch["targets"]}
+) -> tuple[dict[str, jax.Array], hk.State]:
+    logits, state = model.apply(params, state, None, batch["inputs"], False)
+    return {"accuracy": jnp.argmax(logits, axis=-1) == batch["targets"]}, state
 
 
 optimizer = optax.adam(1e-3)
@@ -76,6 +76,7 @@ WRONG = {
     "run(batch)": "Too few arguments",
     "hs.functionalize(Tally).init('3')": 'Argument 1 to "init" of "PureClass" has',
     "hs.checked(loss_fn)(params)": "Too few arguments",
+    "run(params, batch)": "Argument 1 to",
     "hs.Count()": 'Module has no attribute "Count"',
     "hs.make_update(metrics_fn, optimizer)": 'Argument 1 to "make_update" has incompatible type',
 }

@@ -47,7 +47,7 @@ def test_any_pytree_is_a_batch_on_every_runner(name, shape):
     def metrics_fn(params, state, batch):
         inputs, targets = parts(batch)
         prediction, state = pair.apply(params, state, None, inputs)
-        return {"error": (prediction - targets) ** 2}
+        return {"error": (prediction - targets) ** 2}, state
 
     sgd = optax.sgd(0.1)
     ts = hs.init_train_state(pair.init, sgd, jax.random.key(0), x)

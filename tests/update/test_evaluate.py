@@ -1,5 +1,7 @@
 """An evaluation step: one mean on every runner, and nothing of the train state changes."""
 
+import functools
+
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,12 @@ from digits import SGD, start
 from runners import RUNNERS
 
 import haiku_state as hs
-from haiku_state.errors import ArgumentError, CounterAdvancedError, DeviceStackedError
+from haiku_state.errors import (
+    ArgumentError,
+    CounterAdvancedError,
+    DeviceStackedError,
+    StateStructureError,
+)
 
 ROWS = 100  # in batches of 32: the last has 4 rows, and 28 that are padded
 
@@ -22,9 +29,9 @@ PAIR = hk.transform_with_state(classify)
 
 
 def metrics_fn(params, state, batch):
-    logits, _ = PAIR.apply(params, state, None, batch["inputs"])
+    logits, state = PAIR.apply(params, state, None, batch["inputs"])
     right = jnp.argmax(logits, axis=-1) == batch["targets"]
-    return {"accuracy": right, "norm": jnp.sum(jnp.square(logits), axis=-1)}
+    return {"accuracy": right, "norm": jnp.sum(jnp.square(logits), axis=-1)}, state
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +61,7 @@ def test_each_runner_gives_the_mean_over_all_examples(runner, expected):
 
 @pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
 def test_no_rows_but_padded_ones_count_for_nothing(runner):
-    run = runner(hs.make_evaluate(lambda params, state, batch: {"x": batch["x"]}))
+    run = runner(hs.make_evaluate(lambda params, state, batch: ({"x": batch["x"]}, state)))
     batch = {"x": np.full(8, np.nan, np.float32), "mask": np.zeros(8, np.float32)}
     metrics = run(run.place(start(SGD)), run.feed(batch))
     assert np.all(metrics["examples"] == 0)
@@ -64,7 +71,7 @@ def test_no_rows_but_padded_ones_count_for_nothing(runner):
 
 def test_half_precision_and_integers_are_averaged_in_float32():
     half = np.full(4, 60000, np.float16)  # whose sum is more than float16 holds
-    evaluate = hs.make_evaluate(lambda params, state, batch: dict(batch))
+    evaluate = hs.make_evaluate(lambda params, state, batch: (dict(batch), state))
     metrics = evaluate(start(SGD), {"half": half, "count": np.arange(4)})
     assert (metrics["half"], metrics["count"]) == (60000, 1.5)
     assert {leaf.dtype for leaf in metrics.values()} == {np.dtype(np.float32)}
@@ -72,7 +79,7 @@ def test_half_precision_and_integers_are_averaged_in_float32():
 
 @pytest.mark.parametrize("result", [{"loss": jnp.float32(1)}, jnp.ones(8), {"loss": jnp.ones(3)}])
 def test_a_metric_that_is_not_one_number_for_each_example_is_named(result):
-    run = hs.jit_update(hs.make_evaluate(lambda params, state, batch: result))
+    run = hs.jit_update(hs.make_evaluate(lambda params, state, batch: (result, state)))
     with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
         run(start(SGD), {"x": np.ones(8, np.float32)})
 
@@ -110,3 +117,37 @@ def test_an_evaluation_that_learns_is_named(runner, is_training):
         return
     with pytest.raises(CounterAdvancedError, match=r"mean_ema'\]\['counter'\]"):
         run(placed, batch)
+
+
+def alone(params, s, batch):
+    return {"x": batch["x"]}
+
+
+@pytest.mark.parametrize(
+    ("metrics_fn", "wrong", "right"),
+    [
+        (alone, "return …", "return …, s"),
+        (
+            lambda params, state, batch: {"x": batch["x"]},
+            "lambda params, state, batch: …",
+            "lambda params, state, batch: (…, state)",
+        ),
+        (functools.partial(alone), None, None),
+        (lambda params, state, batch: None, None, None),
+        (lambda params, state, batch: ({"x": batch["x"]}, state, 1), None, None),
+    ],
+)
+@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
+def test_metrics_without_the_state_are_named(runner, metrics_fn, wrong, right):
+    run = runner(hs.make_evaluate(metrics_fn))
+    with pytest.raises(ArgumentError, match=r"but it must be \(metrics, state\)") as caught:
+        run(run.place(start(SGD)), run.feed({"x": np.ones(8, np.float32)}))
+    assert (caught.value.values.get("wrong"), caught.value.values.get("right")) == (wrong, right)
+
+
+def test_a_state_that_lost_a_name_is_named():
+    def metrics_fn(params, state, batch):
+        return {"x": batch["x"]}, dict(list(state.items())[1:])
+
+    with pytest.raises(StateStructureError):
+        hs.make_evaluate(metrics_fn)(start(SGD), {"x": np.ones(8, np.float32)})

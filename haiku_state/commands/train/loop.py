@@ -89,8 +89,8 @@ def train(
         return jnp.mean(task.metrics(outputs, batch["targets"])["loss"]), (state, {})
 
     def metrics_fn(params: Any, state: Any, batch: Batch) -> Any:
-        outputs, _ = pair.apply(params, state, None, batch["inputs"], False)
-        return task.metrics(outputs, batch["targets"])
+        outputs, state = pair.apply(params, state, None, batch["inputs"], False)
+        return task.metrics(outputs, batch["targets"]), state
 
     make_runner = runner_of(update, devices)
     run = make_runner(hs.make_update(loss_fn, task.optimizer))

@@ -1,0 +1,108 @@
+"""A step whose train state comes back with another type is named, on every runner alike."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from runners import RUNNERS
+
+from haiku_state.errors import (
+    StateDtypeError,
+    StateShapeError,
+    StateStructureError,
+    WeakTypeError,
+)
+
+pytestmark = pytest.mark.usefixtures("standard_promotion")
+
+
+def start():
+    return {"alpha": jnp.float32(0), "count": jnp.int32(0), "w": jnp.zeros(2)}
+
+
+def step_of(name, change):
+    def step(train_state, batch, *, axis_name=None):
+        return {**train_state, name: change(train_state[name])}, {}
+
+    return step
+
+
+DRIFTS = {
+    "dtype": (
+        "count",
+        lambda n: n + 1.0,
+        StateDtypeError,
+        r"\['count'\]: int32\[2?\] -> .*float32",
+    ),
+    "half": (
+        "w",
+        lambda w: w.astype(jnp.float16),
+        StateDtypeError,
+        r"\['w'\]: float32\[(2,)?2\] -> ",
+    ),
+    "weak": (
+        "alpha",
+        lambda a: jnp.asarray(1.0),
+        WeakTypeError,
+        r"\['alpha'\]: float32\[2?\] -> weak",
+    ),
+    "shape": (
+        "w",
+        lambda w: jnp.concatenate([w, w]),
+        StateShapeError,
+        r"\['w'\]: float32\[(2,)?2\] -> ",
+    ),
+    "a name more": ("w", lambda w: {"w": w}, StateStructureError, r"- train_state\['w'\]"),
+}
+
+
+@pytest.mark.parametrize("drift", DRIFTS)
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_leaf_that_drifts_is_named(name, drift):
+    leaf, change, error, text = DRIFTS[drift]
+    run = RUNNERS[name](step_of(leaf, change))
+    with pytest.raises(error, match=text) as caught:
+        run(run.place(start()), run.feed({"x": np.ones(8, np.float32)}))
+    assert "train_state[" in str(caught.value)
+    assert "wrong:" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["jit", "scan", "vmap"])
+def test_a_leaf_that_begins_weak_is_named(name):
+    """As SAC's ``alpha = jnp.asarray(0.)``, which the optimizer makes strong."""
+    run = RUNNERS[name](step_of("alpha", lambda alpha: alpha - jnp.float32(0.1)))
+    weak = {**start(), "alpha": jnp.asarray(0.0)}
+    with pytest.raises(
+        WeakTypeError, match=r"train_state\['alpha'\]: weak float32\[2?\] -> float32"
+    ):
+        run(run.place(weak), run.feed({"x": np.ones(8, np.float32)}))
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_step_that_keeps_its_types_compiles_once(name):
+    run = RUNNERS[name](step_of("count", lambda n: n + 1))
+    train_state, batch = run.place(start()), run.feed({"x": np.ones(8, np.float32)})
+    for _ in range(3):
+        train_state, _ = run(train_state, batch)
+    assert run.one(train_state)["count"] == 3
+    assert run.trace_count == 1
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_the_train_state_outlives_the_error(name):
+    leaf, change, error, _ = DRIFTS["dtype"]
+    run = RUNNERS[name](step_of(leaf, change))
+    placed = run.place(start())
+    with pytest.raises(error):
+        run(placed, run.feed({"x": np.ones(8, np.float32)}))
+    assert jax.tree.all(jax.tree.map(lambda leaf: bool(jnp.all(leaf == 0)), placed))
+
+
+def test_an_error_of_the_step_itself_is_not_hidden_by_a_scan():
+    def step(train_state, batch, *, axis_name=None):
+        raise TypeError("mine")
+
+    run = RUNNERS["scan"](step)
+    with pytest.raises(TypeError, match="mine") as caught:
+        run(run.place(start()), run.feed({"x": np.ones(8, np.float32)}))
+    assert caught.value.__context__ is None
