@@ -8,8 +8,6 @@ class AttributeKindError(HaikuStateError, TypeError):
     """A value is of a kind that a state cannot carry."""
 
     TEXT_WHAT = _("{path} is of type {kind}, which cannot be part of a state.")
-    TEXT_WRONG = "{path} = …"
-    TEXT_RIGHT = "{path} = jnp.asarray(…)"
     TEXT_WHY = _(
         "such a value may change unnoticed or refer back to the instance; in attributes, keep "
         "arrays, numbers, lists, tuples, dicts and objects of your own classes, and pass "
@@ -35,8 +33,6 @@ class StaticAttributeError(HaikuStateError, TypeError):
     """A method changed a static attribute, which is part of the compiled program."""
 
     TEXT_WHAT = _("{method} changed something that is not state:{changes}")
-    TEXT_WRONG = 'self.phase = "warm"'
-    TEXT_RIGHT = "self.is_warm = True"
     TEXT_WHY = _(
         "anything that is not an array or a number, or that is named in `static`, is part of the "
         "compiled program; keep what a method changes as a number or a bool"

@@ -80,7 +80,7 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     TEXT_WHAT = _("the replicas differ:{paths}")
     TEXT_WHY = _(
         "each device saw different rows, but the results that it computed from them were not "
-        "averaged"
+        "averaged: `cross_replica_axis` averages statistics, and `jax.lax.pmean` anything else"
     )
     MORE = "update/pmapped_update"
 
@@ -99,8 +99,6 @@ class MeshPlacementError(HaikuStateError, ValueError):
     TEXT_WHAT = _(
         "{path} of shape {shape} has the placement {found}, which does not fit the mesh {mesh}."
     )
-    TEXT_WRONG = "run(train_state, batch)"
-    TEXT_RIGHT = "run(shard_train_state(train_state, mesh), batch)"
     TEXT_WHY = _(
         "a compiled step on a mesh expects each leaf with a fixed placement and returns it with "
         "the same placement"

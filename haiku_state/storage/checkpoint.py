@@ -151,8 +151,8 @@ def save_checkpoint(
       Orbax's documentation, `Checkpointing
       <https://orbax.readthedocs.io/en/latest/guides/checkpoint/orbax_checkpoint_101.html>`__.
     """
-    directory = _local(directory, "save_checkpoint")
-    processes = _Processes(directory, "save_checkpoint", _UNWRITABLE)
+    directory = _local(directory)
+    processes = _Processes(directory, _UNWRITABLE)
 
     def checked() -> tuple[int, Any]:
         _check_keep(keep)
@@ -246,8 +246,8 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     References:
       The inverse of :func:`save_checkpoint`.
     """
-    directory = _local(directory, "restore_checkpoint")
-    processes = _Processes(directory, "restore_checkpoint", _UNREADABLE)
+    directory = _local(directory)
+    processes = _Processes(directory, _UNREADABLE)
     places = processes.each(lambda: arrays_of(like, "restore_checkpoint(directory, {})"))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
@@ -269,8 +269,6 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
         raise errors.DamagedFileError(
             path=directory,
             damage=_as_steps(damaged),
-            wrong=f'restore_checkpoint("{directory}", train_state)',
-            right=f'restore_checkpoint("{directory}-copy", train_state)',
         )
     return None
 
@@ -278,10 +276,10 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 # --- what is checked before anything is written or loaded
 
 
-def _local(directory: str | os.PathLike[str], function: str) -> Path:
+def _local(directory: str | os.PathLike[str]) -> Path:
     """Return the folder; a URL would become a folder of that name here."""
     if "://" in str(directory):
-        raise arguments.checkpoint_url(str(directory), function)
+        raise arguments.checkpoint_url(str(directory))
     return Path(os.path.abspath(directory))
 
 
@@ -354,7 +352,7 @@ def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
             continue
         if other == step and manifest["leaves"] == leaves:
             return True
-        raise arguments.checkpoints_of_another(directory, step, other)
+        raise arguments.checkpoints_of_another(directory, other)
     return False
 
 
@@ -499,11 +497,6 @@ def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
             saved=f"{folder.parent.name}/{folder.name}",
             wanted="train_state",
             differences=errors.as_lines(found),
-            wrong="restore_checkpoint(directory, train_state)",
-            right=(
-                "train_state = init_train_state(init, optimizer, rng, inputs); "
-                "restore_checkpoint(directory, train_state)"
-            ),
         )
     ocp = orbax()
 
@@ -537,7 +530,6 @@ class _Processes(NamedTuple):
     """All processes, in one call of a function on a directory."""
 
     directory: Path
-    function: str
     why: str
 
     def first(self, call: Callable[[], Any]) -> Any:
@@ -578,7 +570,7 @@ class _Processes(NamedTuple):
         return result
 
     def _named(self, error: Exception) -> errors.HaikuStateError:
-        named = arguments.checkpoint_failure(self.directory, self.function, error, self.why)
+        named = arguments.checkpoint_failure(self.directory, error, self.why)
         named.__cause__ = error
         return named
 

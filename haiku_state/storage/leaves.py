@@ -47,7 +47,7 @@ def arrays_of(train_state: Any, call: str) -> Any:
         except (TypeError, ValueError, OverflowError):
             array = None
         if array is None or counts[name] > 1:
-            raise arguments.unsavable_leaf(path, leaf)
+            raise arguments.unsavable_leaf(path, leaf, counts[name] == 1)
         if array.is_deleted():
             raise DonatedBufferError(path=path)
         arrays.append(array)
@@ -70,6 +70,8 @@ def _exact(leaf: Any) -> jax.Array:
         raise TypeError
     if not _is_key(array):
         tensorstore.dtype(array.dtype.name)
+        if jnp.issubdtype(array.dtype, jnp.floating) and jnp.finfo(array.dtype).bits < 8:
+            raise TypeError  # tensorstore knows such a dtype, but it is of no whole bytes
     return array
 
 
