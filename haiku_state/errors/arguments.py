@@ -680,6 +680,16 @@ def checkpoint_position(position: Any) -> ArgumentError:
     return _of_storage("position", reprlib.repr(position), expected, why)
 
 
+UNWRITABLE = _(
+    "`directory` must be a writable folder with enough free space, the same in all processes; the "
+    "older checkpoints are untouched"
+)
+UNREADABLE = _(
+    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
+    "access to the folder and enough memory"
+)
+
+
 def checkpoint_failure(directory: Any, error: Exception, why: str) -> CheckpointDirectoryError:
     """An error of the disk, or of Orbax."""
     reason = traceback.format_exception_only(error)[0].splitlines()[0][:200]

@@ -31,7 +31,6 @@ from haiku_state import errors
 from haiku_state.errors import arguments
 from haiku_state.errors.base import restored
 from haiku_state.errors.describe import is_weak, leaves_by_path, with_dicts
-from haiku_state.errors.language import deferred as _
 from haiku_state.exchange import gathered, in_all
 from haiku_state.storage.leaves import (
     arrays_of,
@@ -57,16 +56,6 @@ LARGE = 2**20
 
 # a folder with this in its name is not complete, or being deleted; Orbax ignores it too
 UNFINISHED = ".orbax-checkpoint-tmp-"
-
-
-_UNWRITABLE = _(
-    "`directory` must be a writable folder with enough free space, the same in all processes; the "
-    "older checkpoints are untouched"
-)
-_UNREADABLE = _(
-    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
-    "access to the folder and enough memory"
-)
 
 
 class Restored(NamedTuple):
@@ -152,7 +141,7 @@ def save_checkpoint(
       <https://orbax.readthedocs.io/en/latest/guides/checkpoint/orbax_checkpoint_101.html>`__.
     """
     directory = _local(directory)
-    processes = _Processes(directory, _UNWRITABLE)
+    processes = _Processes(directory, arguments.UNWRITABLE)
 
     def checked() -> tuple[int, Any]:
         _check_keep(keep)
@@ -247,7 +236,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
       The inverse of :func:`save_checkpoint`.
     """
     directory = _local(directory)
-    processes = _Processes(directory, _UNREADABLE)
+    processes = _Processes(directory, arguments.UNREADABLE)
     places = processes.each(lambda: arrays_of(like, "restore_checkpoint(directory, {})"))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
