@@ -158,7 +158,6 @@ def batches(
         raise BatchDivisionError(
             rows=batch_size,
             parts=n,
-            wrong=f"batches(data, {batch_size}, part={part})",
         )
     order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
 

@@ -2,22 +2,34 @@
 
 An error of a check holds facts: a path, and what was there before and after. Who called the check
 knows the program: ``functionalize`` a class, a pure pair a module, a runner the axis it binds. In a
-wrong line, ``…`` stands for what the program has there; in the right line, for the same.
+wrong line, ``…`` stands for what the program has there; in the right line, for the same. A boundary
+that is not sure that its line is right gives none.
 """
 
 import contextlib
-from collections.abc import Callable, Iterator
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors.base import HaikuStateError
 from haiku_state.errors.modules import TracedFlagError, UnboundAxisError
-from haiku_state.errors.state import StateDtypeError, StateShapeError
-from haiku_state.errors.statements import chosen_by_where
+from haiku_state.errors.state import (
+    LEAKED_IN_HAIKU,
+    CounterAdvancedError,
+    LeakedTracerError,
+    StateDtypeError,
+    StateShapeError,
+    WeakTypeError,
+)
+from haiku_state.errors.statements import call_beside, chosen_by_where, transformed_by
 
-Lines = tuple[str, str] | None
-"""The wrong line and the right line; None if the boundary knows no better ones."""
+Lines = Mapping[str, str] | None
+"""``wrong`` and ``right``, perhaps ``why``; None if the boundary knows no better ones."""
 
 
 @contextlib.contextmanager
@@ -43,73 +55,110 @@ def with_lines(error: HaikuStateError, lines: Lines) -> HaikuStateError:
     """Return an error with other lines; its facts, and where it arose, are the same."""
     if lines is None:
         return error
-    better = type(error)(**{**error.values, "wrong": lines[0], "right": lines[1]})
+    better = type(error)(**{**error.values, **lines})
     better.__cause__ = error.__cause__
     return better.with_traceback(error.__traceback__)
 
 
 def of_functionalize(error: HaikuStateError, cls: type, method: str) -> Lines:
     """A class: its constructor makes the state, and a method assigns it."""
-    name, write = f"self.{_attribute(error)} = …", f"def {method}(self, …): "
+    if isinstance(error, TracedFlagError):
+        return chosen_by_where(error)
+    name = f"self.{error.values.get('path', '').partition('.')[2]} = …"
+    make, write = f"def __init__(self, …): {name}", f"def {method}(self, …): {name}"
     match error:
-        case TracedFlagError() if lines := chosen_by_where(error):
-            return lines
-        case StateDtypeError():
-            asarray = name.replace("…", f"jnp.asarray(…, jnp.{error.values['dtype']})")
-            where = "def __init__(self, …): " if _starts_narrow(error) else write
-            return where + name, where + asarray
+        case StateDtypeError() if dtype := _wider(error):
+            wrong = write if _is_wide(error) else make
+            return {"wrong": wrong, "right": _around(wrong, f"jnp.asarray(…, {dtype})")}
         case StateShapeError():
-            return _reshaped(error, name, write, "def __init__(self, …): ")
+            old, new = _shapes(error)
+            if math.prod(old) == math.prod(new):  # the same numbers: a reduction without keepdims
+                return {"wrong": write, "right": _around(write, f"jnp.reshape(…, {old})")}
+            if _broadcasts(old, new):
+                return {"wrong": make, "right": _around(make, f"jnp.broadcast_to(…, {new})")}
     return None
 
 
-def of_pair(error: HaikuStateError) -> Lines:
+def of_pair(error: HaikuStateError, module: Any) -> Lines:
     """A module: ``hk.get_state`` makes the state, and ``hk.set_state`` writes it."""
-    read, write = (f'hk.{do}_state("{_attribute(error)}", …)' for do in ("get", "set"))
+    if isinstance(error, LeakedTracerError):
+        return {"why": LEAKED_IN_HAIKU, **(transformed_by(module) or {})}
+    if isinstance(error, TracedFlagError):
+        return _static_flag(error)
+    name = error.values.get("path", "").rpartition("['")[2][:-2]
+    made, written = (call_beside(module, f"{do}_state", name) for do in ("get", "set"))
+    write = f'hk.set_state("{name}", …)' if written else ""
     match error:
-        case StateDtypeError() if _starts_narrow(error):
-            old, new = (f"jnp.{error.values[key]}" for key in ("old_dtype", "dtype"))
-            return read.replace("…", f"…{old}…"), read.replace("…", f"…{new}…")
-        case StateDtypeError():
-            return write, write.replace("…", f"jnp.asarray(…, jnp.{error.values['dtype']})")
+        case StateDtypeError() if (dtype := _wider(error)) and not _is_wide(error):
+            old = f"jnp.{jnp.result_type(error.values['before'])}"
+            return {"wrong": made, "right": made.replace(old, dtype)} if old in made else None
+        case StateDtypeError() | WeakTypeError() if write and (dtype := _wider(error)):
+            return {"wrong": write, "right": _around(write, f"jnp.asarray(…, {dtype})")}
         case StateShapeError():
-            old, new = (np.shape(error.values[key]) for key in ("before", "after"))
-            started = read.replace("…", f"{old}, …"), read.replace("…", f"{new}, …")
-            return _reshaped(error, write, "", "") or started
+            before, after = _shapes(error)
+            if write and math.prod(before) == math.prod(after):
+                return {"wrong": write, "right": _around(write, f"jnp.reshape(…, {before})")}
+            if str(before) in made and _broadcasts(before, after):
+                return {"wrong": made, "right": made.replace(str(before), str(after), 1)}
     return None
 
 
 def of_runner(error: HaikuStateError, axis_name: str | None) -> Lines:
     """A runner: it binds one axis, or none because the step sees all rows."""
-    if not isinstance(error, UnboundAxisError):
-        return None
-    axis = f'"{error.values["axis"]}"'
-    if error.values.get("in_module"):
-        wrong = f"cross_replica_axis={axis}"
-        return (
-            wrong,
-            f'cross_replica_axis="{axis_name}"' if axis_name else "cross_replica_axis=None",
-        )
-    return f"jax.lax.pmean(…, {axis})", f'jax.lax.pmean(…, "{axis_name}")' if axis_name else "…"
-
-
-def _attribute(error: HaikuStateError) -> str:
-    """Return ``"layer.h"`` for ``state.layer.h``, and ``"h"`` for ``state['layer']['h']``."""
-    path = error.values.get("path", "")
-    return path.rpartition("['")[2][:-2] if path.endswith("']") else path.partition(".")[2]
-
-
-def _starts_narrow(error: HaikuStateError) -> bool:
-    return bool(error.values["dtype"] != error.values["old_dtype"])
-
-
-def _reshaped(error: HaikuStateError, name: str, write: str, start: str) -> Lines:
-    old, new = (np.shape(error.values[key]) for key in ("before", "after"))
-    if np.prod(old) == np.prod(new):  # the same numbers: a reduction without keepdims
-        return write + name, write + name.replace("…", f"jnp.reshape(…, {old})")
-    fits = len(old) <= len(new) and all(
-        a in (1, b) for a, b in zip(old[::-1], new[::-1], strict=False)
-    )
-    if start and fits:
-        return start + name, start + name.replace("…", f"jnp.broadcast_to(…, {new})")
+    match error:
+        case UnboundAxisError(values={"in_module": axis}) if axis:
+            bound = f'"{axis_name}"' if axis_name else None
+            wrong = f"cross_replica_axis={axis!r}".replace("'", '"')
+            return {"wrong": wrong, "right": f"cross_replica_axis={bound}"}
+        case UnboundAxisError(values={"axis": axis, "function": "pmean"}):
+            wrong = f'jax.lax.pmean(…, "{axis}")'
+            return {"wrong": wrong, "right": wrong.replace(axis, axis_name) if axis_name else "…"}
+        case CounterAdvancedError() if _of_default_name(error.values["paths"]):
+            call = "ExponentialMovingAverage(…)(…{})"
+            return {"wrong": call.format(""), "right": call.format(", update_stats=is_training")}
     return None
+
+
+def _around(line: str, call: str) -> str:
+    return line.removesuffix(")").rpartition("…")[0] + call + ")" * line.endswith(")")
+
+
+def _wider(error: HaikuStateError) -> str:
+    """Return the dtype that holds the numbers before and after, so that no advice rounds any."""
+    try:
+        with jax.numpy_dtype_promotion("standard"):
+            return f"jnp.{jnp.promote_types(*_dtypes(error))}"
+    except (TypeError, ValueError):  # a random key is no number
+        return ""
+
+
+def _is_wide(error: HaikuStateError) -> bool:
+    """Return whether the state has been wide enough from the beginning."""
+    return _wider(error) == f"jnp.{_dtypes(error)[0]}"
+
+
+def _dtypes(error: HaikuStateError) -> tuple[Any, Any]:
+    return jnp.result_type(error.values["before"]), jnp.result_type(error.values["after"])
+
+
+def _shapes(error: HaikuStateError) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return np.shape(error.values["before"]), np.shape(error.values["after"])
+
+
+def _broadcasts(old: tuple[int, ...], new: tuple[int, ...]) -> bool:
+    pairs = zip(old[::-1], new[::-1], strict=False)
+    return len(old) <= len(new) and all(a in (1, b) for a, b in pairs)
+
+
+def _static_flag(error: HaikuStateError) -> Lines:
+    """Return how ``jit`` learns of a flag, if it is the argument of a function under ``jit``."""
+    said = re.search(r" for jit\b[\s\S]* of the argument (\w+)\.", str(error.__cause__))
+    if said is None:
+        return None
+    return {"wrong": "jax.jit(…)", "right": f'jax.jit(…, static_argnames="{said[1]}")'}
+
+
+def _of_default_name(paths: str) -> bool:
+    """Return whether all averages have the name that the class gives them."""
+    _first, *named = paths.split("\n")
+    return all(re.search(r"\bexponential_moving_average(_\d+)?'", path) for path in named)

@@ -37,9 +37,6 @@ from haiku_state.errors.updates import (
     ReplicaMismatchError,
 )
 
-# for a class that has lines of its own, which are not those of the case
-_NO_LINES = dict.fromkeys(("wrong", "right"), "")
-
 
 def _rejected(
     more: str, argument: str, value: Any, expected: Any, why: str, **lines: str
@@ -288,9 +285,9 @@ def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> Tra
         "must be static, but a number that methods change cannot be static: choose with jnp.where "
         "or jax.lax.cond instead"
     )
-    shown, lines = ", ".join(f'"{name}"' for name in names), _NO_LINES
+    shown, lines = ", ".join(f'"{name}"' for name in names), {}
     if not static and not any(_is_assigned(cls, name) for name in names):
-        call = f"functionalize({cls.__name__}"
+        call = f"functionalize({cls.__name__}…"
         lines = {"wrong": f"{call})", "right": f"{call}, static=({shown},))"}
     name = ", ".join(f"self.{name}" for name in names)
     return TracedFlagError(name=name, why=why, more="api/pure", **lines)
@@ -577,7 +574,7 @@ def uneven_microbatches(rows: int, count: int) -> BatchDivisionError:
         "number of rows"
     )
     kind = _("microbatches")
-    return BatchDivisionError(rows=rows, parts=count, kind=kind, why=why, **_NO_LINES)
+    return BatchDivisionError(rows=rows, parts=count, kind=kind, why=why)
 
 
 def missing_params() -> ArgumentError:

@@ -11,12 +11,7 @@ import numpy as np
 from haiku_state.compat import is_live
 from haiku_state.errors.base import ArgumentError, HaikuStateError, as_lines
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.state import (
-    LEAKED_BY_VMAP,
-    LEAKED_VALUE,
-    DeviceStackedError,
-    LeakedTracerError,
-)
+from haiku_state.errors.state import DeviceStackedError, LeakedTracerError
 from haiku_state.errors.updates import (
     BatchDivisionError,
     DonatedBufferError,
@@ -80,60 +75,23 @@ def is_key(value: Any) -> bool:
     return dtype == np.uint32 or (dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key))
 
 
-def stacked_error(
-    path: str,
-    shape: tuple[int, ...],
-    expected: tuple[int, ...],
-    call: str = "apply(params, state, rng, inputs)",
-    **trees: Any,
-) -> DeviceStackedError:
-    """Make the error for a leaf that has a device axis where one replica belongs.
-
-    Args:
-      path: the leaf's path, such as ``state['counter']['count']``.
-      shape: its shape.
-      expected: the shape of one replica.
-      call: the wrong call. In the right one, its ``train_state``, ``params`` and ``state`` are
-        unreplicated.
-      trees: the trees among these three that the caller has. A tree without a device axis stays as
-        it is.
-
-    Returns:
-      The error, to be raised.
-    """
-    stacked = [
-        name
-        for name in ("train_state", "params", "state")
-        if path.startswith(name)
-        or all(np.shape(leaf)[:1] == shape[:1] for leaf in jax.tree.leaves(trees.get(name)))
-    ]
-    right = re.sub(rf"\b({'|'.join(stacked)})\b", r"unreplicate(\1)", call)
-    return DeviceStackedError(path=path, shape=shape, expected=expected, wrong=call, right=right)
-
-
-def shape_error(
-    path: str, shape: tuple[int, ...], expected: tuple[int, ...], **trees: Any
-) -> HaikuStateError:
+def shape_error(path: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> HaikuStateError:
     """Make the error for params or state that do not have the shape that a module asks for.
 
     Args:
       path: the leaf's path, such as ``params['linear']['w']``.
       shape: its shape.
       expected: the shape that the module asks for.
-      trees: as in :func:`stacked_error`.
 
     Returns:
-      The error, to be raised: the error of :func:`stacked_error` if there is an extra first axis.
+      The error, to be raised: a :class:`DeviceStackedError` if there is an extra first axis.
     """
     if shape[1:] == expected:
-        return stacked_error(path, shape, expected, **trees)
-    call = "apply(params, state, rng, inputs)"
+        return DeviceStackedError(path=path, shape=shape, expected=expected)
     return ArgumentError(
         argument=path,
         value=shape,
         expected=expected,
-        wrong=f"params, state = init(rng, other_inputs); {call}",
-        right=f"params, state = init(rng, inputs); {call}",
         why=_(
             "init sets all shapes from the features of its inputs and the arguments of the "
             "module: both must be the same in apply"
@@ -149,27 +107,11 @@ def leaked_error(leaves: Leaves) -> LeakedTracerError | None:
       leaves: the leaves by path.
 
     Returns:
-      The error, to be raised; None if there are none. The tracers of ``jax.vmap`` are told apart
-      from all others.
+      The error, to be raised; None if there are none.
     """
     tracers = {path: leaf for path, leaf in leaves.items() if isinstance(leaf, jax.core.Tracer)}
-    leaked = {path: tracer for path, tracer in tracers.items() if not is_live(tracer)}
-    if not leaked:
-        return None
-    advice = {}
-    if not any(path.startswith(("params", "state")) for path in leaked):
-        advice = {
-            "wrong": "jax.lax.scan(lambda carry, x: (carry, losses.append(x)), 0, xs)",
-            "right": "_, losses = jax.lax.scan(lambda carry, x: (carry, x), 0, xs)",
-            "why": LEAKED_VALUE,
-        }
-    elif {type(tracer).__name__ for tracer in leaked.values()} == {"BatchTracer"}:
-        advice = {
-            "wrong": "jax.vmap(module)(inputs)",
-            "right": "jax.vmap(apply, in_axes=(None, None, None, 0))(params, state, rng, inputs)",
-            "why": LEAKED_BY_VMAP,
-        }
-    return LeakedTracerError(paths=as_lines(leaked), **advice)
+    leaked = [path for path, tracer in tracers.items() if not is_live(tracer)]
+    return LeakedTracerError(paths=as_lines(leaked)) if leaked else None
 
 
 def consumed_error(**trees: Any) -> DonatedBufferError | None:
@@ -226,22 +168,30 @@ def leading_axis_error(
     return None
 
 
-def division_error(batch: Any, parts: int, wrong: str, **texts: Any) -> BatchDivisionError | None:
+def division_error(batch: Any, parts: int) -> HaikuStateError | None:
     """Make the error for a batch whose rows do not divide evenly.
 
     Args:
       batch: a PyTree with leaves of shape (rows, …).
       parts: the number of devices, or of different parts.
-      wrong: the call that splits the batch.
-      texts: more values of the error.
 
     Returns:
       The error, to be raised; None if the rows divide.
     """
-    for leaf in jax.tree.leaves(batch):
-        rows = np.shape(leaf)[0] if np.ndim(leaf) else 0
-        if np.ndim(leaf) == 0 or rows % parts:
-            return BatchDivisionError(rows=rows, parts=parts, wrong=wrong, **texts)
+    for path, leaf in leaves_by_path(batch=batch).items():
+        if not np.ndim(leaf):
+            return ArgumentError(
+                argument=path,
+                value=describe(leaf),
+                expected=_("an array with an entry for each row"),
+                why=_(
+                    "every leaf of a batch is divided by its rows, and a single number has none: "
+                    "repeat it for each row, or keep it out of the batch"
+                ),
+                more="api/data",
+            )
+        if np.shape(leaf)[0] % parts:
+            return BatchDivisionError(rows=np.shape(leaf)[0], parts=parts)
     return None
 
 

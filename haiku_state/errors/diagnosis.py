@@ -21,13 +21,12 @@ from haiku_state.errors.describe import (
     leaked_error,
     leaves_by_path,
     shape_error,
-    stacked_error,
     with_dicts,
 )
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.modules import uninitialized_average
 from haiku_state.errors.pairs import NO_PARAMS, OTHER_PARAMS, SWAPPED
-from haiku_state.errors.state import LEAKED_VALUE
+from haiku_state.errors.state import LEAKED_IN_HAIKU
 
 _FLAGS = "is_training|training|train|test_local_stats"
 
@@ -59,11 +58,6 @@ def named_errors(**trees: Any) -> Iterator[None]:
     """  # noqa: E501
     try:
         yield
-    except errors.DeviceStackedError as error:
-        # who raised it knows one leaf, but which trees to unreplicate depends on all of them
-        at = error.values
-        stacked = stacked_error(at["path"], at["shape"], at["expected"], at["wrong"], **trees)
-        raise stacked.with_traceback(error.__traceback__) from error.__cause__
     except errors.HaikuStateError:
         raise
     except Exception as error:
@@ -93,7 +87,7 @@ def loss_errors(**trees: Any) -> Iterator[None]:
             value = re.sub(r"\.( Output was .*)?$", "", said)
             if "two-element tuple" in said:
                 value = _("not even a pair")
-            raise errors.LossFunctionError(value=value, wrong="return loss, state") from error
+            raise errors.LossFunctionError(value=value) from error
 
 
 @contextlib.contextmanager
@@ -201,13 +195,10 @@ def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
                 "function has none"
             )
         )
-    returned = "params" if isinstance(result, Mapping) else describe_tree(result)
     return errors.ArgumentError(
         argument="init(rng, …)",
         value=describe_tree(result),
         expected="(params, state)",
-        wrong=f"return {returned}",
-        right="return params, {}" if returned == "params" else "return params, state",
         why=_("a train state holds params and state; without state it holds an empty dict"),
         more="haiku/pure_pair",
     )
@@ -270,8 +261,8 @@ def _class_transformed(raised: _Raised) -> errors.HaikuStateError | None:
             name = frame["f"].__name__
             return errors.UncalledModuleError(
                 module=name,
-                wrong=f"hk.transform_with_state({name})",
-                right=f"pure_pair({name})",
+                wrong=f"hk.transform_with_state(…{name})",
+                right=f"pure_pair(…{name})",
                 why=_(
                     "hk.transform_with_state calls its argument with the inputs, but calling a "
                     "class only constructs a module, with the inputs as its arguments"
@@ -284,14 +275,13 @@ def _class_transformed(raised: _Raised) -> errors.HaikuStateError | None:
 def _missing_state(raised: _Raised) -> errors.HaikuStateError:
     path = raised.path("state")
     if raised.modules and issubclass(raised.modules[-1], hk.ExponentialMovingAverage):
-        return uninitialized_average(path, raised.in_init)
+        return uninitialized_average(path)
     return errors.UninitializedStateError(path=path)
 
 
 @_says(rf"TracerBool[\s\S]*depends on the value of the argument (\w+\[')?(?P<name>{_FLAGS})\b")
 def _traced_flag(raised: _Raised) -> errors.HaikuStateError:
-    call = "init" if raised.in_init else "apply"
-    return errors.TracedFlagError(name=raised.match["name"], call=call)
+    return errors.TracedFlagError(name=raised.match["name"])
 
 
 @_says(r"Unable to retrieve parameter '(?P<name>.+?)' for module '(?P<module>.+?)'")
@@ -300,10 +290,9 @@ def _missing_parameter(raised: _Raised) -> errors.HaikuStateError:
     params, state = (raised.trees.get(tree) or {} for tree in ("params", "state"))
     advice = {}
     if name in state.get(module, {}):
-        right = "apply(params, state, rng, inputs)"
-        advice = {"wrong": "apply(state, params, rng, inputs)", "right": right, "why": SWAPPED}
+        advice = {"why": SWAPPED}
     elif not params:
-        advice = {"wrong": "apply({}, state, rng, inputs)", "why": NO_PARAMS}
+        advice = {"why": NO_PARAMS}
     elif module in params:
         advice = {"why": OTHER_PARAMS}
     return errors.UninitializedParameterError(path=raised.path("params"), **advice)
@@ -315,8 +304,6 @@ def _missing_parameter(raised: _Raised) -> errors.HaikuStateError:
 )
 def _outside(raised: _Raised) -> errors.HaikuStateError:
     name = raised.modules[0].__name__ if raised.modules else raised.match["function"] or "module"
-    if raised.in_init:
-        return errors.OutsideTransformError(module=name, right=f"pure_pair({name}, …).init(rng, …)")
     return errors.OutsideTransformError(module=name)
 
 
@@ -330,36 +317,15 @@ def _misplaced(raised: _Raised) -> errors.HaikuStateError:
         argument, expected = "rng", _("a random key or None")
     # the frame of Haiku's own init or apply
     frame = next(frame for frame in reversed(raised.frames) if {"rng", "args"} <= frame.keys())
-    names = [name for name in ("params", "state", "rng") if name in frame]
-    function = "apply" if "params" in names else "init"
-    written = [_as_written(name, frame[name]) for name in names]
-    if frame["args"]:
-        written.append("inputs")
     return errors.PairArgumentError(
         argument=argument,
         given=describe(frame[argument]),
         expected=expected,
-        wrong=f"{function}({', '.join(written)})",
-        right=f"{function}({', '.join([*names, 'inputs'])})",
     )
-
-
-def _as_written(name: str, value: Any) -> str:
-    if is_key(value):
-        return "rng"
-    if isinstance(value, Mapping):
-        return "inputs" if name == "rng" else name
-    if isinstance(value, tuple) and len(value) == 2:
-        return "(params, state)"
-    if value is None or isinstance(value, str | int | float):
-        return repr(value)
-    return "inputs" if hasattr(value, "shape") else type(value).__name__
 
 
 @_says("You must pass a non-None PRNGKey")
 def _no_key(raised: _Raised) -> errors.HaikuStateError:
-    if raised.in_init:
-        return errors.MissingKeyError(wrong="init(None, inputs)", right="init(rng, inputs)")
     return errors.MissingKeyError()
 
 
@@ -367,14 +333,18 @@ def _no_key(raised: _Raised) -> errors.HaikuStateError:
 def _unbound(raised: _Raised) -> errors.HaikuStateError:
     axis = raised.match["axis"]
     if not raised.in_init:
-        modules = (frame.get("self") for frame in raised.frames)
-        in_module = any(hasattr(module, "cross_replica_axis") for module in modules)
-        return errors.UnboundAxisError(axis=axis, in_module=in_module)
+        given = [getattr(frame.get("self"), "cross_replica_axis", None) for frame in raised.frames]
+        in_module = next(filter(None, given), None)
+        called = [
+            frame.f_code.co_name for frame, _ in traceback.walk_tb(raised.error.__traceback__)
+        ]
+        function = "pmean" if "pmean" in called else None
+        return errors.UnboundAxisError(axis=axis, in_module=in_module, function=function)
     if raised.modules and issubclass(raised.modules[-1], hk.BatchNorm):
         return errors.UnboundAxisError(
             axis=axis,
-            wrong=f"hk.BatchNorm(…, cross_replica_axis={axis!r})",
-            right=f"haiku_state.BatchNorm(…, cross_replica_axis={axis!r})",
+            wrong="hk.BatchNorm(…)",
+            right="BatchNorm(…)",
             why=_(
                 "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, "
                 "and its names and shapes are the same"
@@ -382,11 +352,9 @@ def _unbound(raised: _Raised) -> errors.HaikuStateError:
         )
     return errors.UnboundAxisError(
         axis=axis,
-        wrong=f"jax.lax.pmean(x, {axis!r})",
-        right=f"x if hk.running_init() else jax.lax.pmean(x, {axis!r})",
         why=_(
             "only pmap, vmap or shard_map binds an axis; init runs on one device, where names and "
-            "shapes are the same without the mean"
+            "shapes are the same without the mean: leave it out if hk.running_init()"
         ),
     )
 
@@ -401,7 +369,7 @@ def _other_shape(raised: _Raised) -> errors.HaikuStateError | None:
     shape, expected = (
         tuple(map(int, re.findall(r"\d+", raised.match[name]))) for name in ("shape", "expected")
     )
-    return shape_error(raised.path("params"), shape, expected, **raised.trees)
+    return shape_error(raised.path("params"), shape, expected)
 
 
 # the second is what some JAX functions report when a leaked tracer is passed to them, and the pmap
@@ -415,16 +383,12 @@ def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
         return leaked
     # Haiku raises JAX's error a second time, outside of the modules, with a hint
     if raised.modules or "inside a Haiku transformed function" in str(raised.error):
-        return errors.LeakedTracerError(paths=as_lines(["state[…]"]))
+        return errors.LeakedTracerError(paths=as_lines(["state[…]"]), why=LEAKED_IN_HAIKU)
     created = re.search(r"was created on line (\S+)", str(raised.error))
     held = created[1] if created else raised.match["held"]
     if held is None:
         return None
-    wrong = "jax.lax.scan(lambda carry, x: (carry, losses.append(x)), 0, xs)"
-    right = "_, losses = jax.lax.scan(lambda carry, x: (carry, x), 0, xs)"
-    return errors.LeakedTracerError(
-        paths=as_lines([held]), wrong=wrong, right=right, why=LEAKED_VALUE
-    )
+    return errors.LeakedTracerError(paths=as_lines([held]))
 
 
 @_says(r"New parameters were created: (?P<names>.*)")

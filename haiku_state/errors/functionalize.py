@@ -20,8 +20,6 @@ class SharedAttributeError(HaikuStateError, ValueError):
     """Two attributes are the same mutable object."""
 
     TEXT_WHAT = _("{first} and {second} are the same mutable object.")
-    TEXT_WRONG = "self.a = self.b = []"
-    TEXT_RIGHT = "self.a, self.b = [], []"
     TEXT_WHY = _(
         "in a PyTree each leaf is independent: a change through one name would no longer be seen "
         "through the other"

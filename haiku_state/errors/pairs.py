@@ -16,8 +16,8 @@ class StatelessTransformError(HaikuStateError, ValueError):
     """A stateful function was transformed with the transformation for stateless functions."""
 
     TEXT_WHAT = _("the function was transformed with hk.transform, which has no place for state.")
-    TEXT_WRONG = "hk.transform(f)"
-    TEXT_RIGHT = "pure_pair(f)"
+    TEXT_WRONG = "hk.transform(…)"
+    TEXT_RIGHT = "pure_pair(…)"
     TEXT_WHY = _(
         "the function keeps state, but the pair that hk.transform returns neither takes nor "
         "returns it"
@@ -29,11 +29,9 @@ class OutsideTransformError(HaikuStateError, ValueError):
     """A module was made or called outside a transformed function."""
 
     TEXT_WHAT = _("`{module}` was used outside a transformed function.")
-    TEXT_WRONG = "{module}(…)"
-    TEXT_RIGHT = "pure_pair({module}, …).apply(params, state, rng, …)"
     TEXT_WHY = _(
         "`params` and `state` belong to the init or apply that is running; outside it, there is "
-        "nothing to read"
+        "nothing to read: make a pair of a function that calls the module, with `pure_pair`"
     )
     MORE = "haiku/pure_pair"
 
@@ -50,8 +48,6 @@ class MissingKeyError(HaikuStateError, ValueError):
     """Random numbers are drawn, but no key was given."""
 
     TEXT_WHAT = _("random numbers are drawn, but rng is None.")
-    TEXT_WRONG = "apply(params, state, None, inputs)"
-    TEXT_RIGHT = "apply(params, state, rng, inputs)"
     TEXT_WHY = _("a pure function draws from the key that it is given, and from nothing else")
     MORE = "haiku/pure_pair"
 
@@ -60,8 +56,6 @@ class UninitializedParameterError(HaikuStateError, ValueError):
     """``apply`` asks for a parameter that ``init`` has not made."""
 
     TEXT_WHAT = _("{path} is not in params.")
-    TEXT_WRONG = "params, state = init(rng, other_inputs); apply(params, state, rng, inputs)"
-    TEXT_RIGHT = "params, state = init(rng, inputs); apply(params, state, rng, inputs)"
     TEXT_WHY = _(
         "init creates only the params on the path that its inputs take: call it with inputs that "
         "take the same branches as the inputs of apply, or create the module outside the `if`. It "

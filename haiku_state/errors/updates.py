@@ -10,7 +10,6 @@ class LossFunctionError(HaikuStateError, TypeError):
     """A loss function does not return ``(loss, (state, metrics))``."""
 
     TEXT_WHAT = _("loss_fn does not return `(loss, (state, metrics))`: {value}.")
-    TEXT_RIGHT = 'return loss, (state, {{"accuracy": accuracy}})'
     TEXT_WHY = _(
         "the gradient needs one scalar loss of a floating dtype; the new state and the metrics "
         "are returned with it. A metric is one number, because it is averaged over devices and "
@@ -23,11 +22,10 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
     """A train state was used again after an update had consumed it."""
 
     TEXT_WHAT = _("{path} was passed to an earlier update, which has reused its memory.")
-    TEXT_WRONG = "new, metrics = update(train_state, batch); update(train_state, batch)"
-    TEXT_RIGHT = "train_state, metrics = update(train_state, batch)"
     TEXT_WHY = _(
-        "the update reuses the memory of the old train state for the new train state; keep a copy "
-        "with jax.tree.map(jnp.copy, train_state)"
+        "the update reuses the memory of the old train state for the new train state: continue "
+        "with the train state that it returned, or keep a copy of the old one, made by "
+        "jax.tree.map(jnp.copy, train_state)"
     )
     MORE = "update/jitted_update"
 
@@ -36,11 +34,9 @@ class SharedBufferError(HaikuStateError, ValueError):
     """Two leaves of a train state are one buffer, which cannot be donated twice."""
 
     TEXT_WHAT = _("these leaves of the train state are the same array:{paths}")
-    TEXT_WRONG = 'state = {{"target": params}}'
-    TEXT_RIGHT = 'state = {{"target": jax.tree.map(jnp.copy, params)}}'
     TEXT_WHY = _(
         "the update reuses the memory of each leaf, but the memory of one array can be reused "
-        "only once"
+        "only once: make one of them a copy, with jnp.copy"
     )
     MORE = "update/jitted_update"
 
@@ -49,24 +45,19 @@ class BatchDivisionError(HaikuStateError, ValueError):
     """The rows of a batch do not divide into equal parts."""
 
     TEXT_WHAT = _("a batch of {rows} rows does not divide among {parts} {kind}.")
-    TEXT_RIGHT = "batches(data, batch_size={fitting})"
     TEXT_WHY = _(
         "every device must get the same number of rows, because all devices run the same program"
     )
     MORE = "update/pmapped_update"
 
     def __init__(self, kind: str = _("devices"), **values: Any) -> None:
-        whole = values.get("whole", values["parts"])  # of a batch that is here in part
-        fitting = whole * max(1, values["rows"] // values["parts"])
-        super().__init__(**{"kind": kind, "fitting": fitting, **values})
+        super().__init__(kind=kind, **values)
 
 
 class DeviceCountError(HaikuStateError, ValueError):
     """More devices were requested than there are."""
 
     TEXT_WHAT = _("{wanted} devices were requested, but JAX has started with {started}.")
-    TEXT_WRONG = "jax.devices(); use_devices({wanted})"
-    TEXT_RIGHT = "use_devices({wanted}); jax.devices()"
     TEXT_WHY = _(
         "the number of CPU devices is fixed when JAX starts them: request them before the first "
         "computation"

@@ -459,8 +459,6 @@ def _function_error(value: str, expected: str, why: str) -> ArgumentError:
         argument="function",
         value=value,
         expected=expected,
-        wrong=f"record_flow({value}, …)",
-        right="record_flow(lambda x: Classifier([8], 10)(x, True), x)",
         why=why,
         more="api/explain",
     )

@@ -212,12 +212,9 @@ class History:
                     argument=path,
                     value=_("a tracer"),
                     expected=_("an array with values"),
-                    wrong="jax.jit(lambda train_state, batch: history.record(train_state))",
-                    right="train_state, metrics = update(train_state, batch); "
-                    "history.record(train_state)",
                     why=_(
                         "record would run only once, while the function is traced and there are "
-                        "no numbers yet"
+                        "no numbers yet: call it with what the compiled function returns"
                     ),
                     more="api/explain",
                 )
@@ -233,9 +230,6 @@ class History:
                     argument=name,
                     value=as_lines(changes or [f"- {first}", f"+ {structure}"]),
                     expected=_("a tree with the structure of the first record"),
-                    wrong=f"history.record({'other' if name == 'train_state' else 'train_state'}"
-                    f"{', metrics=other' if name == 'metrics' else ''})",
-                    right="other_history = History(); other_history.record(other)",
                     why=_(
                         "the table shows one tree and compares each leaf with the previous record"
                     ),
@@ -257,8 +251,6 @@ def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
                 argument=path,
                 value=_("an array with parts on other processes"),
                 expected=_("an array of this process, or an array with a copy on each process"),
-                wrong="history.record(train_state)",
-                right="history.record(multihost_utils.process_allgather(train_state, tiled=True))",
                 why=_("a process can only read what is on its own devices"),
                 more="api/explain",
             )
@@ -270,8 +262,6 @@ def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
             argument=path,
             value=type(leaf).__name__,
             expected=_("an array or a number"),
-            wrong="history.record((train_state, 'note'))",
-            right="history.record(train_state)",
             why=_("there is neither a mean nor a change of something that is not a number"),
             more="api/explain",
         )

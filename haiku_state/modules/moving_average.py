@@ -176,7 +176,7 @@ class ExponentialMovingAverage(hk.Module):
             raise
         except ValueError as error:
             path = f"state[{self.module_name!r}]['average']"
-            raise uninitialized_average(path, hk.running_init()) from error
+            raise uninitialized_average(path) from error
 
 
 def _state_dtype(value: jax.Array) -> Any:

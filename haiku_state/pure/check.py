@@ -18,7 +18,6 @@ from haiku_state.errors.describe import (
     is_weak,
     leaked_error,
     leaves_by_path,
-    stacked_error,
     with_dicts,
 )
 from haiku_state.typing import Predicate
@@ -93,7 +92,7 @@ def check_state(
     for path in counters:
         shapes = np.shape(old[path]), np.shape(new[path])
         if shapes[0] != shapes[1]:
-            raise stacked_error(path, max(shapes), ())
+            raise errors.DeviceStackedError(path=path, shape=max(shapes), expected=())
     _check_each(old, new, np.shape, errors.StateShapeError)
     _check_each(old, new, jnp.result_type, errors.StateDtypeError)
     _check_each(old, new, is_weak, errors.WeakTypeError)

@@ -12,7 +12,7 @@ from collections import namedtuple
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
-from typing import Any
+from typing import Any, ParamSpec, Protocol
 from weakref import ReferenceType
 
 import haiku as hk
@@ -27,12 +27,15 @@ from haiku_state.errors.describe import is_weak
 from haiku_state.errors.diagnosis import traced_number_errors
 from haiku_state.pure.check import check_state
 
+P = ParamSpec("P")
 NUMBERS = (bool, int, float, complex)
 # whose objects are part of the skeleton or rejected, but never taken apart
 LIBRARIES = {*sys.stdlib_module_names, "jax", "jaxlib", "numpy"}
 
 
-def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
+def functionalize(
+    cls: Callable[P, Any], *methods: str, static: Sequence[str] = ()
+) -> "PureClass[P]":
     r"""Turn a class whose methods change their instance into pure functions.
 
     .. math::
@@ -145,6 +148,17 @@ def _apply(cls: type, name: str, member: Any, static: Sequence[str]) -> Callable
     apply.__name__ = apply.__qualname__ = name
     apply.__doc__ = member.__doc__
     return apply
+
+
+class PureClass(Protocol[P]):
+    """The NamedTuple of pure functions that :func:`functionalize` returns, for a type checker."""
+
+    def init(self, *args: P.args, **kwargs: P.kwargs) -> "State":
+        """Run the constructor."""
+
+    def __getattr__(self, method: str) -> Callable[..., tuple[Any, "State"]]: ...
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]: ...
 
 
 # ---- The two kinds of parts, as a PyTree

@@ -10,9 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import arguments
+from haiku_state.errors import DeviceStackedError, arguments
 from haiku_state.errors.advice import advised, of_pair
-from haiku_state.errors.describe import stacked_error
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.modules import ExponentialMovingAverage
 from haiku_state.pure.check import check_made, check_state
@@ -79,7 +78,7 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
     def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> Any:
         state = {} if state is None else state  # Haiku treats None as an empty state
         trees = {"params": params, "state": state, "inputs": (inputs, named)}
-        with advised(of_pair), named_errors(**trees):
+        with advised(of_pair, module), named_errors(**trees):
             output, new_state = transformed.apply(params, state, _key(rng), *inputs, **named)
             check_state(state, new_state)
         return output, new_state
@@ -125,7 +124,7 @@ def _refuse_stacked(next_getter: Any, value: Any, context: Any) -> Any:
         counter: Any = context.module.state_dict().get(f"{context.module_name}/counter")
         if np.ndim(counter):
             path = f"state[{context.module_name!r}]['counter']"
-            raise stacked_error(path, np.shape(counter), ())
+            raise DeviceStackedError(path=path, shape=np.shape(counter), expected=())
     return next_getter(value)
 
 

@@ -10,15 +10,12 @@ import numpy as np
 
 from haiku_state import errors
 from haiku_state.errors import arguments
-from haiku_state.errors.describe import stacked_error
 from haiku_state.storage.leaves import differences, kinds_of
 from haiku_state.typing import Params, State
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Arrays: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Array]]]
 Path3: TypeAlias = tuple[str, str, str]
-
-TO_NUMPY = "to_numpy(params, state)"
 
 
 def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Array]]]:
@@ -84,8 +81,8 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
     wanted = _flattened({"params": params, "state": state})
     common = [path for path in wanted if path in given]
     if common and all(given[p].shape[1:] == np.shape(wanted[p]) != given[p].shape for p in common):
-        shapes = given[common[0]].shape, np.shape(wanted[common[0]])
-        raise stacked_error(_show(common[0]), *shapes, TO_NUMPY)
+        shape, expected = given[common[0]].shape, np.shape(wanted[common[0]])
+        raise errors.DeviceStackedError(path=_show(common[0]), shape=shape, expected=expected)
     if found := differences(kinds_of(**_nested(given)), kinds_of(**_nested(wanted))):
         raise errors.SavedMismatchError(
             saved="arrays",
@@ -215,7 +212,8 @@ def _check_one_replica(path: Path3, leaf: Any) -> None:
     one_row_each = len(shards) > 1 and leaf.shape[:1] == (len(leaf.sharding.device_set),)
     # pmap's shards lose the device axis on some versions of JAX; those of a mesh keep it
     if one_row_each and shards[0].data.shape in (leaf.shape[1:], (1, *leaf.shape[1:])):
-        raise stacked_error(_show(path), leaf.shape, leaf.shape[1:], TO_NUMPY)
+        at = {"path": _show(path), "shape": leaf.shape, "expected": leaf.shape[1:]}
+        raise errors.DeviceStackedError(**at)
 
 
 def _show(path: tuple[str, ...]) -> str:

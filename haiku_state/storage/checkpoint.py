@@ -146,7 +146,7 @@ def save_checkpoint(
     def checked() -> tuple[int, Any]:
         _check_keep(keep)
         _check_position(position)
-        arrays = arrays_of(train_state, "save_checkpoint(directory, {})")
+        arrays = arrays_of(train_state)
         return _step_of(train_state), arrays
 
     step, arrays = processes.each(checked)
@@ -237,7 +237,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     """
     directory = _local(directory)
     processes = _Processes(directory, arguments.UNREADABLE)
-    places = processes.each(lambda: arrays_of(like, "restore_checkpoint(directory, {})"))
+    places = processes.each(lambda: arrays_of(like))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
     while untried := processes.first(
@@ -279,6 +279,7 @@ def _check_keep(keep: Any) -> None:
 
 def _step_of(train_state: Any) -> int:
     step = step_of(train_state)
+    step = np.max(step) if np.ndim(step) else step  # of an ensemble, whose members step together
     with contextlib.suppress(TypeError):
         if operator.index(step) >= 0:
             return operator.index(step)

@@ -9,8 +9,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import DonatedBufferError, MissingExtraError, arguments
-from haiku_state.errors.describe import describe, leaves_by_path, stacked_error, with_dicts
+from haiku_state.errors import (
+    DeviceStackedError,
+    DonatedBufferError,
+    MissingExtraError,
+    arguments,
+)
+from haiku_state.errors.describe import describe, leaves_by_path, with_dicts
 
 
 def orbax() -> Any:
@@ -22,12 +27,11 @@ def orbax() -> Any:
     return orbax.checkpoint
 
 
-def arrays_of(train_state: Any, call: str) -> Any:
+def arrays_of(train_state: Any) -> Any:
     """Return a train state whose leaves are arrays of JAX and random keys.
 
     Args:
       train_state: a PyTree with a field ``step``.
-      call: the call that is being made, with ``{}`` in place of the train state.
 
     Raises:
       DeviceStackedError: the train state has a device axis.
@@ -35,8 +39,8 @@ def arrays_of(train_state: Any, call: str) -> Any:
       ArgumentError: a leaf cannot be saved exactly.
     """
     step = step_of(train_state)
-    if np.ndim(step):
-        raise stacked_error("train_state.step", np.shape(step), (), call.format("train_state"))
+    if np.ndim(step) and len(getattr(step, "devices", set)()) > 1:  # copies, and not an ensemble
+        raise DeviceStackedError(path="train_state.step", shape=np.shape(step), expected=())
     leaves = leaves_by_path(train_state=train_state)
     names = [".".join(keys) for keys in orbax().tree.to_flat_dict(with_dicts(train_state))]
     counts = Counter(names)  # Orbax would silently keep one of two leaves with the same name

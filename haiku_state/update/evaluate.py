@@ -7,8 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import arguments
-from haiku_state.errors.describe import stacked_error
+from haiku_state.errors import DeviceStackedError, arguments
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.pure.check import check_state
 from haiku_state.typing import Batch, EvaluateFn, Metrics, Params, State
@@ -68,8 +67,8 @@ def make_evaluate(
     def evaluate(train_state: TrainState, batch: Batch, *, axis_name: str | None = None) -> Metrics:
         params, state, step = train_state.params, train_state.state, train_state.step
         if jnp.ndim(step):
-            call = "evaluate(train_state, batch)"
-            raise stacked_error("train_state.step", jnp.shape(step), (), call)
+            at = {"path": "train_state.step", "shape": jnp.shape(step), "expected": ()}
+            raise DeviceStackedError(**at)
         with named_errors(params=params, state=state, batch=batch):
             result = metrics_fn(params, state, batch)
             values, after = result if isinstance(result, tuple) else (result, state)

@@ -123,13 +123,13 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
       JAX's documentation, `jax.make_array_from_process_local_data
       <https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_process_local_data.html>`__.
     """
-    return _rows_of_all(batch, mesh, axis_name or mesh.axis_names[0], "global_batch(batch, mesh)")
+    return _rows_of_all(batch, mesh, axis_name or mesh.axis_names[0])
 
 
-def _rows_of_all(batch: Tree, mesh: Mesh, axis: str, call: str) -> Tree:
+def _rows_of_all(batch: Tree, mesh: Mesh, axis: str) -> Tree:
     sharding = NamedSharding(mesh, PartitionSpec(axis))
     parts = len(sharding.addressable_devices) * mesh.shape[axis] // mesh.size
-    if error := division_error(batch, parts, call, whole=mesh.shape[axis]):
+    if error := division_error(batch, parts):
         raise error
     put = functools.partial(jax.make_array_from_process_local_data, sharding)
     return jax.tree.map(put, batch)
@@ -288,13 +288,13 @@ def _on_mesh(
         return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
 
     def explain(train_state: T, batch: Batch) -> Any:
-        return division_error(batch, mesh.shape[axis], "run(train_state, batch)")
+        return division_error(batch, mesh.shape[axis])
 
     return Runner(
         step,
         compile,
         place=lambda train_state: shard_train_state(train_state, mesh, rule),
-        feed=lambda batch: _rows_of_all(batch, mesh, axis, "run.feed(batch)"),
+        feed=lambda batch: _rows_of_all(batch, mesh, axis),
         one=one,
         explain=explain,
         many_devices=True,

@@ -69,7 +69,7 @@ def pmap_update(
         return jax.pmap(traced, axis_name, devices=used, **options)
 
     def feed(batch: Batch) -> Batch:
-        if error := division_error(batch, len(used), "run.feed(batch)"):
+        if error := division_error(batch, len(used)):
             raise error
         return split_batch(batch, len(used))
 

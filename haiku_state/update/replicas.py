@@ -107,7 +107,7 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
       JAX's documentation, `jax.pmap
       <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
     """
-    if error := division_error(batch, num_devices, f"split_batch(batch, {num_devices})"):
+    if error := division_error(batch, num_devices):
         raise error
 
     def split(leaf: Any) -> Any:

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import LossFunctionError
-from haiku_state.errors.describe import describe_tree, leaked_error, leaves_by_path, stacked_error
+from haiku_state.errors import DeviceStackedError, LossFunctionError
+from haiku_state.errors.describe import describe_tree, leaked_error, leaves_by_path
 from haiku_state.errors.diagnosis import loss_errors, opt_state_errors
 from haiku_state.pure.check import check_state
 from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, is_float, wide_dtype
@@ -86,7 +86,8 @@ def make_update(
     ) -> tuple[TrainState, Metrics]:
         params, state, opt_state, rng, step = train_state
         if jnp.ndim(step):
-            raise stacked_error("train_state.step", jnp.shape(step), (), "run(train_state, batch)")
+            at = {"path": "train_state.step", "shape": jnp.shape(step), "expected": ()}
+            raise DeviceStackedError(**at)
         rng, step_rng = jax.random.split(rng)
         if axis_name is not None:
             step_rng = jax.random.fold_in(step_rng, jax.lax.axis_index(axis_name))
@@ -135,7 +136,6 @@ def expect_loss(result: Any) -> tuple[jax.Array, Any, dict[str, Any]]:
       LossFunctionError: it is anything else.
       LeakedTracerError: a metric was computed inside ``jax.lax.scan``, ``jax.vmap`` or the like.
     """
-    wrong = "return loss, state"
     match result:
         case (loss, (state, Mapping() as metrics)) if _is_scalar(loss, jnp.floating):
             if leaked := leaked_error(leaves_by_path(metrics=dict(metrics))):
@@ -143,8 +143,7 @@ def expect_loss(result: Any) -> tuple[jax.Array, Any, dict[str, Any]]:
             arrays = [name for name, value in metrics.items() if not _is_scalar(value)]
             if not arrays and "loss" not in metrics:
                 return loss, state, dict(metrics)
-            wrong = f'return loss, (state, {{"{[*arrays, "loss"][0]}": …}})'
-    raise LossFunctionError(value=describe_tree(result), wrong=wrong)
+    raise LossFunctionError(value=describe_tree(result))
 
 
 def _is_scalar(value: Any, kind: Any = np.number) -> bool:

@@ -52,6 +52,21 @@ for batch in run.feed_all(hs.batches(data.train, 32, seed=0)):
 padded = evaluate.feed_all(hs.batches(data.test, 32, remainder="pad"))
 means = hs.mean_metrics(evaluate(train_state, batch) for batch in padded)
 print(means["accuracy"], run.one(train_state).step)
+
+
+class Tally:
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def add(self, number: int) -> int:
+        self.count += number
+        return self.count
+
+
+init, add = hs.functionalize(Tally, "add")
+count, tally = add(init(3), 2)
+total, tally = hs.functionalize(Tally).apply(hs.functionalize(Tally).init(3), 2)
+print(hs.checked(loss_fn)(params, state, None, {})[0].dtype)
 """
 
 # a line after the program, and what mypy says of it
@@ -59,7 +74,8 @@ WRONG = {
     "train_state.parameters": '"TrainState" has no attribute "parameters"',
     "evaluate(train_state, batch)[0]": 'Invalid index type "int" for "Mapping[str, Array]"',
     "run(batch)": "Too few arguments",
-    "run(batch, train_state)": "Argument 1 to",
+    "hs.functionalize(Tally).init('3')": 'Argument 1 to "init" of "PureClass" has',
+    "hs.checked(loss_fn)(params)": "Too few arguments",
     "hs.Count()": 'Module has no attribute "Count"',
     "hs.make_update(metrics_fn, optimizer)": 'Argument 1 to "make_update" has incompatible type',
 }
