@@ -505,7 +505,7 @@ class Logger:
     """A class that keeps an open file."""
 
     def __init__(self):
-        self.log = sys.stdout
+        self.log = sys.__stdout__
 
 
 class Twice:
@@ -587,7 +587,7 @@ def raised(fails):
         fails()
     except Exception as error:
         return error
-    raise AssertionError("no error")
+    raise AssertionError(f"no error in line {fails.__code__.co_firstlineno}")
 
 
 def all_raised():
