@@ -616,7 +616,7 @@ def no_batches() -> ArgumentError:
 def unsavable_leaf(path: str, leaf: Any, is_alone: bool) -> ArgumentError:
     """A leaf that could not be restored unchanged, or that has the name of another."""
     is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic)
-    value = describe(leaf) if is_array else type(leaf).__name__
+    value = describe(leaf) if is_array else reprlib.repr(leaf)
     if not is_alone:
         why = _("Orbax joins the names along a path by dots, so only one of the two would be saved")
         return _of_storage(path, value, _("a leaf under a name of its own"), why)

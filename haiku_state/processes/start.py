@@ -150,14 +150,14 @@ def _identity(address: Any, count: Any, index: Any, timeout: float) -> tuple[str
 
 def _scheduled(timeout: float) -> tuple[str, int, int]:
     """Return what JAX reads from the variables that a scheduler has set."""
-    missing = "SLURM_PROCID, OMPI_COMM_WORLD_RANK, …"
     try:
         address, count, index = scheduler_processes(round(timeout))
-        if address is not None and count is not None and index is not None:
-            return address, count, index
     except KeyError as error:
-        missing = error.args[0]
-    raise arguments.no_scheduler(missing)
+        raise arguments.no_scheduler(error.args[0]) from None
+    if address is not None and count is not None and index is not None:
+        return address, count, index
+    found = {"coordinator": address, "num_processes": count, "process_id": index}
+    raise arguments.no_scheduler(", ".join(name for name in found if found[name] is None))
 
 
 def _is_alone_on_machine() -> bool:
