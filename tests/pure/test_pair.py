@@ -114,13 +114,7 @@ def test_anything_else_is_not_a_key(rng):
 def test_what_is_neither_a_module_nor_a_function_is_refused(given, shown):
     with pytest.raises(errors.ArgumentError) as caught:
         hs.pure_pair(given)
-    assert str(caught.value) == (
-        f"module is {shown}, but it must be a module class or a function.\n"
-        f"  wrong: pure_pair({shown})\n"
-        "  right: pure_pair(hk.Linear, 8)\n"
-        "  why:   each call of init or apply constructs the module or calls the function\n"
-        "  more:  en/haiku/pure_pair.html"
-    )
+    assert caught.value.what == (f"module is {shown}, but it must be a module class or a function.")
 
 
 MISPLACED = {
