@@ -7,7 +7,6 @@ that is not sure that its line is right gives none.
 """
 
 import contextlib
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -26,7 +25,13 @@ from haiku_state.errors.state import (
     StateShapeError,
     WeakTypeError,
 )
-from haiku_state.errors.statements import call_beside, chosen_by_where, transformed_by
+from haiku_state.errors.statements import (
+    call_beside,
+    chosen_by_where,
+    may_grow,
+    source_of,
+    transformed_by,
+)
 
 Lines = Mapping[str, str] | None
 """``wrong`` and ``right``, perhaps ``why``; None if the boundary knows no better ones."""
@@ -64,17 +69,20 @@ def of_functionalize(error: HaikuStateError, cls: type, method: str) -> Lines:
     """A class: its constructor makes the state, and a method assigns it."""
     if isinstance(error, TracedFlagError):
         return chosen_by_where(error)
-    name = f"self.{error.values.get('path', '').partition('.')[2]} = …"
-    make, write = f"def __init__(self, …): {name}", f"def {method}(self, …): {name}"
+    name = f"self.{error.values.get('path', '').partition('.')[2]} = "
+    functions = vars(cls).get("__init__"), getattr(cls, method)
+    makes, writes = (name in source_of(function) for function in functions)
+    make, write = f"def __init__(self, …): {name}…", f"def {method}(self, …): {name}…"
     match error:
         case StateDtypeError() if dtype := _wider(error):
-            wrong = write if _is_wide(error) else make
-            return {"wrong": wrong, "right": _around(wrong, f"jnp.asarray(…, {dtype})")}
+            wrong, is_there = (write, writes) if _is_wide(error) else (make, makes)
+            lines = {"wrong": wrong, "right": _around(wrong, f"jnp.asarray(…, {dtype})")}
+            return lines if is_there else None
         case StateShapeError():
             old, new = _shapes(error)
-            if math.prod(old) == math.prod(new):  # the same numbers: a reduction without keepdims
+            if writes and _squeezed(old) == _squeezed(new):  # a reduction without keepdims
                 return {"wrong": write, "right": _around(write, f"jnp.reshape(…, {old})")}
-            if _broadcasts(old, new):
+            if makes and _broadcasts(old, new) and not may_grow(getattr(cls, method)):
                 return {"wrong": make, "right": _around(make, f"jnp.broadcast_to(…, {new})")}
     return None
 
@@ -96,9 +104,9 @@ def of_pair(error: HaikuStateError, module: Any) -> Lines:
             return {"wrong": write, "right": _around(write, f"jnp.asarray(…, {dtype})")}
         case StateShapeError():
             before, after = _shapes(error)
-            if write and math.prod(before) == math.prod(after):
+            if write and _squeezed(before) == _squeezed(after):
                 return {"wrong": write, "right": _around(write, f"jnp.reshape(…, {before})")}
-            if str(before) in made and _broadcasts(before, after):
+            if str(before) in made and _broadcasts(before, after) and not may_grow(module):
                 return {"wrong": made, "right": made.replace(str(before), str(after), 1)}
     return None
 
@@ -110,7 +118,7 @@ def of_runner(error: HaikuStateError, axis_name: str | None) -> Lines:
             bound = f'"{axis_name}"' if axis_name else None
             wrong = f"cross_replica_axis={axis!r}".replace("'", '"')
             return {"wrong": wrong, "right": f"cross_replica_axis={bound}"}
-        case UnboundAxisError(values={"axis": axis, "function": "pmean"}):
+        case UnboundAxisError(values={"axis": axis, "is_mean": True}):
             wrong = f'jax.lax.pmean(…, "{axis}")'
             return {"wrong": wrong, "right": wrong.replace(axis, axis_name) if axis_name else "…"}
         case CounterAdvancedError() if _of_default_name(error.values["paths"]):
@@ -143,6 +151,10 @@ def _dtypes(error: HaikuStateError) -> tuple[Any, Any]:
 
 def _shapes(error: HaikuStateError) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return np.shape(error.values["before"]), np.shape(error.values["after"])
+
+
+def _squeezed(shape: tuple[int, ...]) -> list[int]:
+    return [length for length in shape if length != 1]
 
 
 def _broadcasts(old: tuple[int, ...], new: tuple[int, ...]) -> bool:

@@ -48,8 +48,8 @@ def named_errors(**trees: Any) -> Iterator[None]:
       Traceback (most recent call last):
         ...
       haiku_state.errors.pairs.StatelessTransformError: the function was transformed with hk.transform, which has no place for state.
-        wrong: hk.transform(f)
-        right: pure_pair(f)
+        wrong: hk.transform(…)
+        right: hk.transform_with_state(…)
         why:   the function keeps state, but the pair that hk.transform returns neither takes nor returns it
         more:  en/haiku/pure_pair.html
 
@@ -335,11 +335,9 @@ def _unbound(raised: _Raised) -> errors.HaikuStateError:
     if not raised.in_init:
         given = [getattr(frame.get("self"), "cross_replica_axis", None) for frame in raised.frames]
         in_module = next(filter(None, given), None)
-        called = [
-            frame.f_code.co_name for frame, _ in traceback.walk_tb(raised.error.__traceback__)
-        ]
-        function = "pmean" if "pmean" in called else None
-        return errors.UnboundAxisError(axis=axis, in_module=in_module, function=function)
+        called = [frame.name for frame in traceback.extract_tb(raised.error.__traceback__)]
+        is_mean = "pmean" in called
+        return errors.UnboundAxisError(axis=axis, in_module=in_module, is_mean=is_mean)
     if raised.modules and issubclass(raised.modules[-1], hk.BatchNorm):
         return errors.UnboundAxisError(
             axis=axis,

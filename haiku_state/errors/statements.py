@@ -4,7 +4,6 @@ import ast
 import inspect
 import linecache
 import re
-import textwrap
 import traceback
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,17 @@ from typing import Any
 HAIKUS = {
     name: f"hk.{name}" for name in ("scan", "map", "fori_loop", "while_loop", "cond", "switch")
 } | {"checkpoint": "hk.remat", "remat": "hk.remat"}
+
+TAKE_FUNCTIONS = "|".join([*HAIKUS, "vmap", "pmap", "jit", "grad", "value_and_grad", "custom_vjp"])
+
+
+def source_of(function: Any, look: Any = inspect.getsourcelines) -> str:
+    """Return the text of a function, or of its file with ``inspect.findsource``, if it is known."""
+    call = function.__call__ if isinstance(function, type) else function
+    try:
+        return "".join(look(inspect.unwrap(call))[0])
+    except (OSError, TypeError, AttributeError):
+        return ""
 
 
 def chosen_by_where(error: BaseException) -> dict[str, str] | None:
@@ -24,21 +34,28 @@ def chosen_by_where(error: BaseException) -> dict[str, str] | None:
     Returns:
       The statement as it is and as it should be; None if it is any other statement.
     """
-    cause = error.__cause__
-    frames = traceback.extract_tb(cause.__traceback__ if cause else None)
-    users = [f for f in frames if not re.search(r"[/\\](jax|haiku_state)[/\\]", f.filename)]
-    source = "".join(linecache.getlines(users[-1].filename)) if users else ""
+    frames = traceback.walk_tb(error.__cause__.__traceback__ if error.__cause__ else None)
+    users = [each for each in frames if not _is_of_library(each[0])]
+    if not users:
+        return None
+    frame, line = users[-1]
+    source = "".join(linecache.getlines(frame.f_code.co_filename))
     for node in _nodes(source):
         match node:
             case ast.If(
                 test=test,
                 body=[ast.Assign(targets=[ast.Attribute() as target], value=value)],
                 orelse=[],
-            ) if node.lineno == users[-1].lineno:
+            ) if node.lineno == line:
                 x, condition, new = map(ast.unparse, (target, test, value))
                 right = f"{x} = jnp.where({condition}, {new}, {x})"
                 return {"wrong": f"if {condition}: {x} = {new}", "right": right}
     return None
+
+
+def _is_of_library(frame: Any) -> bool:
+    module = str(frame.f_globals.get("__name__")).split(".")[0]
+    return module in ("jax", "jaxlib", "haiku", "haiku_state")
 
 
 def call_beside(function: Any, method: str, name: str) -> str:
@@ -46,11 +63,7 @@ def call_beside(function: Any, method: str, name: str) -> str:
 
     It is empty if there is no such call, or more than one.
     """
-    try:
-        source = "".join(inspect.findsource(_code_of(function))[0])
-    except (OSError, TypeError):
-        return ""
-    found = []
+    source, found = source_of(function, inspect.findsource), []
     for node in _nodes(source):
         match node:
             case ast.Call(func=ast.Attribute(attr=attr), args=[ast.Constant(value=first), *_]):
@@ -61,19 +74,16 @@ def call_beside(function: Any, method: str, name: str) -> str:
 
 def transformed_by(function: Any) -> dict[str, str] | None:
     """Return the only transformation of JAX in a function, as it is and as Haiku has it."""
-    try:
-        source = textwrap.dedent(inspect.getsource(_code_of(function)))
-    except (OSError, TypeError):
-        return None
-    written = set(re.findall(r"\bjax\.(?:lax\.)?[a-z_]+(?=\()", source)) - {"jax.lax.stop_gradient"}
-    names = {each for each in written if not re.search(r"\.lax\.p", each)}
+    names = set(re.findall(rf"\bjax\.(?:lax\.)?(?:{TAKE_FUNCTIONS})\b", source_of(function)))
     if len(names) == 1 and (right := HAIKUS.get((wrong := names.pop()).rpartition(".")[2])):
         return {"wrong": f"{wrong}(…)", "right": f"{right}(…)"}
     return None
 
 
-def _code_of(function: Any) -> Any:
-    return inspect.unwrap(function.__call__ if isinstance(function, type) else function)
+def may_grow(function: Any) -> bool:
+    """Return whether a function puts arrays together, as far as its text is known."""
+    source = source_of(function)
+    return not source or bool(re.search(r"append|concat|stack|pad\b|_\[", source))
 
 
 def _nodes(source: str) -> Iterator[ast.AST]:

@@ -197,7 +197,7 @@ def _over_devices(reduce: Any, tree: Any, norm: BatchNorm) -> Any:
     except NameError as error:
         if hk.running_init():  # names and shapes are the same without the other replicas
             return tree
-        raise UnboundAxisError(axis=name, in_module=True) from error
+        raise UnboundAxisError(axis=name, in_module=name) from error
 
 
 def _reduced(rank: int, axis: Sequence[int] | None, channel: int) -> tuple[int, ...]:

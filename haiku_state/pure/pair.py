@@ -69,9 +69,9 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
 
     @functools.wraps(transformed.init)
     def init(rng: Any, *inputs: Any, **named: Any) -> Any:
-        with named_errors(inputs=(inputs, named)):
+        with advised(of_pair, module), named_errors(inputs=(inputs, named)):
             made = transformed.init(_key(rng), *inputs, **named)
-        check_made(*made)
+            check_made(*made)
         return made
 
     @functools.wraps(transformed.apply)

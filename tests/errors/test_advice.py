@@ -1,5 +1,9 @@
 """The advice of an error is true for the case at hand: the same class met in different ways."""
 
+import functools
+from typing import NamedTuple
+
+import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,31 +67,6 @@ def test_a_report_of_many_leaves_shows_the_first_and_the_last():
     assert "    ['layer_211'] by 1" in told
 
 
-SHAPES = {  # before, after: the right line
-    "a reduction": ((1, 3), (3,), "x = jnp.mean(x, axis=0, keepdims=True)"),
-    "a longer batch": ((4, 3), (8, 3), 'hk.set_state("x", jnp.zeros((4, 3), x.dtype)'),
-    "a shorter batch": ((4, 3), (2, 3), 'hk.set_state("x", jnp.zeros((4, 3), x.dtype)'),
-    "something else": ((4, 3), (5, 7), 'hk.get_state("x", (5, 7), …)'),
-}
-
-
-@pytest.mark.parametrize(("before", "after", "right"), SHAPES.values(), ids=SHAPES)
-def test_what_to_do_about_a_shape_depends_on_how_it_changed(before, after, right):
-    with pytest.raises(errors.StateShapeError) as caught:
-        hs.check_state({"m": {"x": jnp.zeros(before)}}, {"m": {"x": jnp.zeros(after)}})
-    advice = lines(caught)[1]
-    assert advice.startswith(right)
-    if "batch" in right or "jnp.zeros" in advice:  # it works, whatever the batch
-        x, kept = jnp.ones(after), []
-        names = {
-            "jnp": jnp,
-            "x": x,
-            "hk": type("hk", (), {"set_state": lambda n, v: kept.append(v)}),
-        }
-        eval(advice, names)
-        assert kept[0].shape == before
-
-
 DEVICES = {
     "XLA_FLAGS": ("--xla_force_host_platform_device_count=2", "=4"),
     "JAX_NUM_CPU_DEVICES": ("2", "=4"),
@@ -140,24 +119,6 @@ def test_lists_and_ranges_are_data_and_ragged_ones_are_named():
             hs.batches(ragged, 1)
 
 
-@pytest.mark.parametrize("call", ["position", "name"])
-@pytest.mark.parametrize("is_training", [True, False])
-def test_the_mode_of_a_call_counts_however_it_is_spelled(call, is_training):
-    """A module that does the opposite of what it is told."""
-
-    class Contrary(hs.BatchNorm):
-        def __call__(self, inputs, is_training):
-            return super().__call__(inputs, not is_training)
-
-    expected = errors.CounterStoppedError if is_training else errors.CounterAdvancedError
-    pair = hs.pure_pair(Contrary, True, True, 0.9)
-    params, state = pair.init(None, X, False)
-    flag = ([is_training], {}) if call == "position" else ([], {"is_training": is_training})
-    for apply in (pair.apply, hs.checked(hs.pure_pair(Contrary, True, True, 0.9).apply)):
-        with pytest.raises(expected):
-            apply(params, state, None, X, *flag[0], **flag[1])
-
-
 def test_a_name_where_jax_pmap_has_one_is_told_where_it_belongs():
     with pytest.raises(errors.ArgumentError, match="devices is 'i'") as caught:
         hs.pmap_update(lambda train_state, batch, *, axis_name=None: (train_state, {}), "i")
@@ -168,3 +129,208 @@ def test_an_update_that_returns_one_thing_is_told_to_return_two():
     run = hs.jit_update(lambda total, batch, *, axis_name=None: total + 1)
     with pytest.raises(errors.ArgumentError, match=r"must be \(train_state, metrics\)"):
         run(jnp.zeros(()), {"x": np.ones(2)})
+
+
+# ---- Where no line is sure, the text says what holds
+
+LINEAR = hs.pure_pair(hs.LinearRegression)
+NORM = hs.pure_pair(hs.BatchNorm, True, True, 0.9, cross_replica_axis="devices")
+
+
+def squared(params, state, rng, batch):
+    prediction, state = LINEAR.apply(params, state, rng, batch["x"], True)
+    return jnp.mean(prediction**2), (state, {})
+
+
+def errors_of(params, state, batch):
+    prediction, state = LINEAR.apply(params, state, None, batch["x"], False)
+    return {"error": jnp.square(prediction - 1)}, state
+
+
+UPDATE = hs.make_update(squared, optax.sgd(0.1))
+
+
+def started(key):
+    return hs.init_train_state(LINEAR.init, optax.sgd(0.1), key, X, True)
+
+
+def members(make, count=3):
+    return jax.vmap(make)(jax.random.split(jax.random.key(0), count))
+
+
+def stacked_params():
+    params, state = members(lambda key: LINEAR.init(key, X, True))
+    LINEAR.apply(params, state, None, X, True)
+
+
+def keeps_in_a_list():
+    losses = []
+
+    def loss_fn(params, state, rng, batch):
+        jax.lax.scan(lambda carry, row: (carry, losses.append(row.sum())), 0.0, batch["x"])
+        return losses[-1] * params["linear_regression"]["b"], (state, {})
+
+    hs.jit_update(hs.make_update(loss_fn, optax.sgd(0.1)))(started(jax.random.key(0)), {"x": X})
+
+
+class Cached:
+    """A value that is computed at its first use, which is inside a loop."""
+
+    def __init__(self):
+        self.w, self.cache = jnp.ones(3), [jnp.zeros(())]
+
+    def step(self, x):
+        def add(total, row):
+            self.cache[0] = jnp.sum(self.w**2)
+            return total + row.sum() * self.cache[0], None
+
+        return jax.lax.scan(add, jnp.zeros(()), x)[0]
+
+
+class Growing:
+    def __init__(self):
+        self.seen = jnp.zeros((1, 3))
+
+    def step(self, x):
+        self.seen = jnp.concatenate([self.seen, x])
+
+
+class Turned:
+    def __init__(self):
+        self.table = jnp.zeros((2, 3))
+
+    def step(self, x):
+        self.table = self.table.T
+
+
+def of_class(cls):
+    init, apply = hs.functionalize(cls, "step")
+    apply(init(), X)
+
+
+def growing_module():
+    def f(x):
+        seen = hk.get_state("seen", (1, 3), jnp.float32, init=jnp.zeros)
+        hk.set_state("seen", jnp.concatenate([seen, x]))
+
+    pair = hs.pure_pair(f)
+    pair.apply(*pair.init(None, X), None, X)
+
+
+def plain_state():
+    def loss_fn(params, state, rng, batch):
+        return jnp.sum(params["w"]), ({"n": state["n"] + 1.5}, {})
+
+    optimizer = optax.sgd(0.1)
+    start = hs.init_train_state(
+        lambda rng: ({"w": jnp.ones(2)}, {"n": jnp.int32(0)}), optimizer, jax.random.key(0)
+    )
+    hs.jit_update(hs.make_update(loss_fn, optimizer))(start, {})
+
+
+def shared_names():
+    """Two statements write one state: which of them it is cannot be known."""
+
+    def f(x):
+        a = hk.get_state("twice", (), jnp.float32, init=jnp.zeros)
+        hk.set_state("twice", a.astype(jnp.bfloat16))
+        hk.set_state("twice", a.astype(jnp.float16))
+
+    pair = hs.pure_pair(f)
+    pair.apply(*pair.init(None, X), None, X)
+
+
+UNSURE = {
+    "an ensemble under jit": (
+        lambda: hs.jit_update(UPDATE)(members(started), {"x": X}),
+        errors.DeviceStackedError,
+        "members of an ensemble",
+    ),
+    "an ensemble evaluated under jit": (
+        lambda: hs.jit_update(hs.make_evaluate(errors_of))(members(started), {"x": X}),
+        errors.DeviceStackedError,
+        "members of an ensemble",
+    ),
+    "params stacked by vmap": (stacked_params, errors.DeviceStackedError, "jax.vmap(apply)"),
+    "an axis in a bare apply": (
+        lambda: NORM.apply(*NORM.init(None, X, True), None, X, True),
+        errors.UnboundAxisError,
+        "under the name that they are given",
+    ),
+    "an axis in a pmap of another name": (
+        lambda: jax.pmap(
+            lambda x: NORM.apply(*NORM.init(None, X, True), None, x, True), axis_name="i"
+        )(X[None]),
+        errors.UnboundAxisError,
+        "under the name that they are given",
+    ),
+    "a list in a loop": (keeps_in_a_list, errors.LeakedTracerError, "only as a result"),
+    "a cache in a loop": (
+        functools.partial(of_class, Cached),
+        errors.LeakedTracerError,
+        "an attribute",
+    ),
+    "a class that grows": (functools.partial(of_class, Growing), errors.StateShapeError, "start"),
+    "a class that transposes": (
+        functools.partial(of_class, Turned),
+        errors.StateShapeError,
+        "start",
+    ),
+    "a module that grows": (growing_module, errors.StateShapeError, "start"),
+    "a state without a module": (plain_state, errors.StateDtypeError, "start with a dtype"),
+    "a state that is written twice": (shared_names, errors.StateDtypeError, "start with a dtype"),
+    "a number in a batch": (
+        lambda: hs.split_batch({"x": X, "epoch": 3}, 2),
+        errors.ArgumentError,
+        "batch['epoch'] is weak int32[]",
+    ),
+}
+
+
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize(("fails", "kind", "said"), UNSURE.values(), ids=UNSURE)
+def test_where_no_line_is_sure_none_is_given(fails, kind, said):
+    with jax.debug_key_reuse(False), pytest.raises(kind) as caught:
+        fails()
+    assert said in str(caught.value)
+    assert "right:" not in str(caught.value)
+    assert "unreplicate(" not in str(caught.value)
+
+
+def test_an_ensemble_is_evaluated_and_saved(tmp_path):
+    with jax.debug_key_reuse(False):
+        ensemble = members(started)
+        ensemble, _ = hs.vmap_update(UPDATE)(ensemble, {"x": X})
+        evaluated = hs.vmap_update(hs.make_evaluate(errors_of))(ensemble, {"x": X})
+        fresh = members(started)
+    w, b = (np.float64(ensemble.params["linear_regression"][name]) for name in "wb")
+    predicted = np.float64(X) @ w[..., None]
+    expected = np.mean((predicted[..., 0] + b[:, None] - 1) ** 2, axis=1)
+    np.testing.assert_allclose(evaluated["error"], expected, rtol=1e-5)
+    folder = hs.storage.save_checkpoint(tmp_path, ensemble)
+    assert folder.name == "1"
+    restored = hs.storage.restore_checkpoint(tmp_path, fresh).train_state
+    jax.tree.map(
+        np.testing.assert_array_equal,
+        (restored.params, restored.state, restored.step),
+        (ensemble.params, ensemble.state, ensemble.step),
+    )
+
+
+def test_copies_on_devices_are_not_saved_as_an_ensemble(tmp_path):
+    with jax.debug_key_reuse(False):
+        copies = hs.replicate(started(jax.random.key(0)), jax.devices()[:2])
+        with pytest.raises(errors.DeviceStackedError):
+            hs.storage.save_checkpoint(tmp_path, copies)
+
+
+class Own(NamedTuple):
+    w: jax.Array
+    step: jax.Array
+
+
+def test_a_checkpoint_of_an_own_tuple_is_not_told_to_init_a_train_state(tmp_path):
+    hs.storage.save_checkpoint(tmp_path, Own(jnp.ones(3), jnp.int32(0)))
+    with pytest.raises(errors.SavedMismatchError) as caught:
+        hs.storage.restore_checkpoint(tmp_path, Own(jnp.ones(4), jnp.int32(0)))
+    assert "init_train_state" not in str(caught.value)

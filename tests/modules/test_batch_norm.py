@@ -297,10 +297,9 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
         pair.apply(params, state, None, x, True)
     assert str(caught.value) == (
         "a mean over the axis 'devices' was requested, but that axis is not bound here.\n"
-        "  wrong: apply(params, state, rng, inputs)\n"
-        "  right: jax.pmap(apply, axis_name='devices')(params, state, rng, inputs)\n"
-        "  why:   pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; "
-        "on a single device, leave cross_replica_axis as None: names and shapes are the same\n"
+        "  why:   only pmap, vmap and shard_map bind an axis, under the name that they are given, "
+        "and so do pmap_update and shard_map_update; everywhere else, cross_replica_axis must be "
+        "None: names and shapes are the same\n"
         "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(UnboundAxisError, match=r"^a mean over the axis 'devices'"):
@@ -419,8 +418,6 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
     name = "hidden" if is_training else "average"
     assert str(caught.value) == (
         f"state['batch_norm/~/mean_ema']['{name}'] is (1, 1), but it must be (1, 3).\n"
-        "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
-        "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
         "  why:   init sets all shapes from the features of its inputs and the arguments of the "
         "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"

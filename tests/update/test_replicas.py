@@ -254,8 +254,6 @@ def test_use_devices_in_a_fresh_process(user):
         f"4 {flags} --xla_force_host_platform_device_count=4 True\n"
         "1.0\n"
         "9 devices were requested, but JAX has started with 4.\n"
-        "  wrong: jax.devices(); use_devices(9)\n"
-        "  right: use_devices(9); jax.devices()\n"
         "  why:   the number of CPU devices is fixed when JAX starts them: request them before "
         "the first "
         "computation\n"

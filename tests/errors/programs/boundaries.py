@@ -44,6 +44,84 @@ answer = ema["average"][0]
 """
 
 
+SUM_OF_MODULE = """
+n = hk.get_state("n", (), jnp.int32, init=jnp.zeros) + x[0]
+hk.set_state("n", n)
+return n
+"""
+SCANNED = """
+def f(x):
+    count = Counter()
+    {} = {}(lambda carry, row: (carry + row.sum() * count(), row), 0.0, x)
+    return total
+model = pure_pair(f)
+params, state = model.init(None, X)
+answer, state = model.apply(params, state, None, X)
+"""
+MAPPED = """
+def f(x):
+    seen = hk.get_state("seen", (), jnp.float32, init=jnp.zeros)
+    def add(row):
+        hk.set_state("seen", hk.get_state("seen") + row.sum())
+        return row * 2
+    out = {}
+    return hk.get_state("seen"), out
+model = pure_pair(f)
+params, state = model.init(None, X)
+state = jax.tree.map(jnp.zeros_like, state)
+(answer, out), state = model.apply(params, state, None, X)
+"""
+FLAG = """
+model = pure_pair(BatchNorm, False, False, 0.9, 0.0)
+params, state = model.init(None, X, True)
+apply = jax.jit(model.apply)
+answer, state = apply(params, state, None, X, {})
+"""
+AVERAGED = """
+def f(x, is_training):
+    w = hk.get_parameter("w", (), init=jnp.ones)
+    ExponentialMovingAverage(0.5)({})
+    return w * x
+model = pure_pair(f)
+def metrics_fn(params, state, batch):
+    out, state = model.apply(params, state, None, batch["x"], is_training=False)
+    return {{"error": out[:, 0]}}, state
+train_state = init_train_state(model.init, optax.sgd(0.1), jax.random.key(0), X, is_training=True)
+answer = jit_update(make_evaluate(metrics_fn))(train_state, {{"x": X}})["error"]
+"""
+IN_INIT = """
+def f(x):
+    return hk.BatchNorm(True, True, 0.9, cross_replica_axis="i")(x, is_training=True)
+model = pure_pair(f)
+params, state = model.init(None, X)
+apply = jax.vmap(model.apply, (None, None, None, 0), axis_name="i")
+answer, state = apply(params, state, None, jnp.reshape(X, (2, 2, 3)))
+answer = jnp.reshape(answer, (4, 3))
+"""
+STATELESS = """
+model = hk.transform(lambda x: Counter()() + x[0, 0])
+train_state = init_train_state(model.init, optax.sgd(0.1), jax.random.key(0), X)
+answer = model.apply(train_state.params, train_state.state, None, X)[0]
+"""
+CLASS = """
+class Double(hk.Module):
+    def __call__(self, x):
+        return 2 * x
+model = hk.transform_with_state(Double)
+train_state = init_train_state(model.init, optax.sgd(0.1), jax.random.key(0), X)
+answer, state = model.apply(train_state.params, train_state.state, None, X)
+"""
+TWO_AXES = """
+model = pure_pair(lambda x: BatchNorm(True, True, 0.5, cross_replica_axis=("i", "j"))(x, True))
+def loss_fn(params, state, rng, batch):
+    out, state = model.apply(params, state, rng, batch)
+    return jnp.mean(jnp.sin(out)), (state, {})
+sgd = optax.sgd(0.1)
+train_state = init_train_state(model.init, sgd, jax.random.key(0), X)
+train_state, _ = jit_update(make_update(loss_fn, sgd))(train_state, X)
+answer = train_state.state["batch_norm/~/mean_ema"]["average"][0]
+"""
+NORMALIZED = (X - MEAN) / X.std(0)
 SHARD = "(lambda u: shard_update(u, data_mesh(jax.devices()[:2])))"
 PROGRAMS = {
     # a class
@@ -63,7 +141,7 @@ PROGRAMS = {
         of_class("self.a = jnp.zeros((1, 3))", "self.a = jnp.mean(x, axis=0)", "[X]"),
         [MEAN],
     ),
-    "advice.of_functionalize 2, a mean that starts as a number": (
+    "advice.of_functionalize 3, a mean that starts as a number": (
         of_class("self.a = 0.0", "self.a = self.a + x", "list(X)"),
         X.sum(0),
     ),
@@ -89,7 +167,7 @@ PROGRAMS = {
         [1.0] * 3,
     ),
     # a module
-    "advice.of_pair 1, a sum that starts with an int": (
+    "advice.of_pair 2, a sum that starts with an int": (
         of_module(
             'n = hk.get_state("n", (), jnp.int32, init=jnp.zeros) + x[0]\n'
             'hk.set_state("n", n)\n'
@@ -97,7 +175,7 @@ PROGRAMS = {
         ),
         8.0,
     ),
-    "advice.of_pair 1, named arguments": (
+    "advice.of_pair 2, named arguments": (
         of_module(
             'n = hk.get_state("n", shape=(), dtype=jnp.int32, init=jnp.zeros) + x[0]\n'
             'hk.set_state("n", n)\n'
@@ -105,7 +183,7 @@ PROGRAMS = {
         ),
         8.0,
     ),
-    "advice.of_pair 2, half precision": (
+    "advice.of_pair 3, half precision": (
         of_module(
             'h = hk.get_state("h", (3,), jnp.float32, init=jnp.zeros)\n'
             'hk.set_state("h", (h + x).astype(jnp.bfloat16))\n'
@@ -113,7 +191,7 @@ PROGRAMS = {
         ),
         X[:3].sum(0),
     ),
-    "advice.of_pair 3, a mean without keepdims": (
+    "advice.of_pair 4, a mean without keepdims": (
         of_module(
             'm = hk.get_state("m", (1, 3), jnp.float32, init=jnp.zeros)\n'
             'hk.set_state("m", jnp.mean(x, axis=0))\n'
@@ -122,7 +200,7 @@ PROGRAMS = {
         ),
         [MEAN],
     ),
-    "advice.of_pair 3, the rows of the batch": (
+    "advice.of_pair 5, the rows of the batch": (
         of_module(
             'h = hk.get_state("h", (1, 3), jnp.float32, init=jnp.zeros)\n'
             'hk.set_state("h", h + x)\n'
@@ -131,12 +209,28 @@ PROGRAMS = {
         ),
         X,
     ),
-    "TracedFlagError, a keyword": (
-        "model = pure_pair(BatchNorm, False, False, 0.9, 0.0)\n"
-        "params, state = model.init(None, X, True)\n"
-        "answer, state = jax.jit(model.apply)(params, state, None, X, is_training=True)\n",
-        (X - MEAN) / X.std(0),
+    "advice.of_pair 3, a number instead of an array": (
+        of_module(
+            'h = hk.get_state("h", (), jnp.float32, init=jnp.zeros)\n'
+            'hk.set_state("h", 2.0)\n'
+            "return h"
+        ),
+        2.0,
     ),
+    "statements.transformed_by, scan": (
+        SCANNED.format("total, _", "jax.lax.scan"),
+        np.dot(X.sum(1), [1, 2, 3, 4]),
+    ),
+    "statements.transformed_by, checkpoint": (MAPPED.format("jax.checkpoint(add)(x[0])"), 4.5),
+    "statements.transformed_by, remat": (MAPPED.format("jax.remat(add)(x[0])"), 4.5),
+    "statements.transformed_by, map": (MAPPED.format("jax.lax.map(add, x)"), X.sum()),
+    "advice.of_pair 1, by name": (FLAG.format("is_training=True"), NORMALIZED),
+    "advice.of_pair 1, by position": (FLAG.format("True"), NORMALIZED),
+    "diagnosis._class_transformed": (CLASS, 2 * X),
+    "diagnosis._unbound, Haiku's in init": (IN_INIT, (X - MEAN) / np.sqrt(X.var(0) + 1e-5)),
+    "StatelessTransformError": (STATELESS, 1.5),
+    "advice.of_runner 1, two axes": (TWO_AXES, MEAN),
+    "advice.of_runner 3, an average": (AVERAGED.format("x"), X[:, 0].mean()),
     # a runner
     **{
         f"advice.of_runner 1, {make}": (of_runner(make), MEAN)
@@ -154,10 +248,10 @@ PROGRAMS = {
         of_runner("jit_update", "cross_replica_axis=None", 'jax.lax.pmean(loss, "devices")'),
         MEAN,
     ),
-    "DeviceCountError, after JAX has started": (
+    "arguments.device_count, in a shell": (
         "#!/bin/sh\n"
-        "python <<END\n"
-        "jax.devices(); use_devices(4)\n"
+        "XLA_FLAGS=--xla_force_host_platform_device_count=2 python <<END\n"
+        "use_devices(4)\n"
         "answer = jax.device_count()\n"
         "END\n",
         4,
