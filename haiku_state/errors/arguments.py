@@ -1,9 +1,12 @@
-"""Rejected arguments: one function for each case, with the wrong line and the right line.
+"""Rejected arguments: one function for each case, with its reason, and lines where they are sure.
 
 Most are arguments; the folder of a checkpoint and a process that cannot start are here too, because
-the algorithms that reject them hold no texts.
+the algorithms that reject them hold no texts. A value that is out of range needs no lines, because
+the expected range says what to write.
 """
 
+import dis
+import functools
 import inspect
 import os
 import re
@@ -35,38 +38,48 @@ from haiku_state.errors.updates import (
     ReplicaMismatchError,
 )
 
+
+def _rejected(
+    more: str, argument: str, value: Any, expected: Any, why: str, **lines: str
+) -> ArgumentError:
+    """Make the error for one argument, with the page to read more on."""
+    return ArgumentError(
+        argument=argument, value=value, expected=expected, why=why, more=more, **lines
+    )
+
+
+_of_modules = functools.partial(_rejected, "api/modules")
+_of_pure = functools.partial(_rejected, "api/pure")
+_of_update = functools.partial(_rejected, "api/update")
+_of_data = functools.partial(_rejected, "api/data")
+_of_recipes = functools.partial(_rejected, "api/recipes")
+_of_storage = functools.partial(_rejected, "api/storage")
+_of_explain = functools.partial(_rejected, "api/explain")
+_of_processes = functools.partial(_rejected, "api/processes")
+
+
 # ---- Modules
 
 
-def decay_rate(value: float) -> ArgumentError:
+def decay_rate(value: float, more: str = "api/modules") -> ArgumentError:
     """A weight of the past that is out of range."""
     why = _(
         "the past is weighted by decay_rate and the new value by 1 - decay_rate: the first weight "
         "must not be negative, and the second must be positive"
     )
-    return _out_of_range("decay_rate", value, _("in [0, 1)"), "0.99", why)
+    return _rejected(more, "decay_rate", value, _("in [0, 1)"), why)
 
 
 def warmup_length(value: int) -> ArgumentError:
     """A number of calls before the past counts that is negative, or that nothing would use."""
     if value < 0:
         why = _("warmup_length is the number of calls for which the average is the last value")
-        return _out_of_range("warmup_length", value, _("0 or more"), "0", why)
+        return _of_modules("warmup_length", value, _("0 or more"), why)
     why = _(
         "zero_debias corrects for starting at zero, but a warm-up starts at the first values "
         "themselves"
     )
-    fitting = f"{value}, zero_debias=False"
-    return _out_of_range("warmup_length", value, _("0 with zero_debias=True"), fitting, why)
-
-
-def eps(value: float) -> ArgumentError:
-    """A negative number to add to a variance."""
-    why = _(
-        "the variance may be 0, and if the sum of the variance and eps is negative, it has no "
-        "square root"
-    )
-    return _out_of_range("eps", value, _("0 or more"), "1e-5", why)
+    return _of_modules("warmup_length", value, _("0 with zero_debias=True"), why)
 
 
 def read_flag(name: str, value: Any) -> bool:
@@ -76,7 +89,7 @@ def read_flag(name: str, value: Any) -> bool:
             "Python treats every value as true or false: the string 'False' counts as true, and "
             "None as false"
         )
-        raise _out_of_range(name, repr(value), _("a bool"), "True", why)
+        raise _of_modules(name, repr(value), _("a bool"), why)
     try:
         return bool(value)
     except jax.errors.TracerBoolConversionError as error:
@@ -84,71 +97,39 @@ def read_flag(name: str, value: Any) -> bool:
         raise TracedFlagError(name=name, call=call) from error
 
 
-def _out_of_range(name: str, value: Any, expected: str, fitting: str, why: str) -> ArgumentError:
-    return ArgumentError(
-        argument=name,
-        value=value,
-        expected=expected,
-        wrong=f"{name}={value}",
-        right=f"{name}={fitting}",
-        why=why,
-        more="api/modules",
-    )
-
-
 def not_floating(argument: str, value: jax.Array) -> ArgumentError:
     """An array of integers, whose mean is usually not an integer."""
-    return ArgumentError(
-        argument=argument,
-        value=describe(value),
-        expected=_("an array of a floating dtype"),
-        wrong=f"module({argument}, …)",
-        right=f"module({argument}.astype(jnp.float32), …)",
-        why=_("the mean of integers is usually not an integer, so it would be rounded"),
-        more="api/modules",
-    )
+    expected = _("an array of a floating dtype")
+    why = _("the mean of integers is usually not an integer, so it would be rounded")
+    return _of_modules(argument, describe(value), expected, why)
 
 
 def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
     """Inputs without an axis to average over."""
     if axis is None:
-        return ArgumentError(
-            argument="inputs",
-            value=describe(inputs),
-            expected=_("an array of rank 2 or more"),
-            wrong="BatchNorm(…)(example, is_training)",
-            right="BatchNorm(…)(jnp.stack(examples), is_training)",
-            why=_("the mean of one example is the example itself, so the output would be 0"),
-            more="api/modules",
-        )
-    return ArgumentError(
-        argument=f"axis (inputs: {describe(inputs)})",
-        value=axis,
-        expected=_("a tuple of one or more axes of the inputs"),
-        wrong=f"BatchNorm(…, axis={axis})",
-        right="BatchNorm(…, axis=(0,))",
-        why=_("the mean and the variance are taken over these axes"),
-        more="api/modules",
-    )
+        why = _("the mean of one example is the example itself, so the output would be 0")
+        return _of_modules("inputs", describe(inputs), _("an array of rank 2 or more"), why)
+    why = _("the mean and the variance are taken over these axes")
+    expected = _("a tuple of one or more axes of the inputs")
+    return _of_modules(f"axis (inputs: {describe(inputs)})", axis, expected, why)
 
 
 def batch_norm(norm: Any) -> ArgumentError | None:
     """Arguments of a :class:`.BatchNorm` that are out of range, or that nothing would use."""
     if not norm.eps >= 0:
-        return eps(norm.eps)
-    groups = "cross_replica_axis_index_groups"
-    for argument, is_used, off, on in (
-        ("scale_init", norm.create_scale, "create_scale=False", "create_scale=True"),
-        ("offset_init", norm.create_offset, "create_offset=False", "create_offset=True"),
-        (
-            groups,
-            norm.cross_replica_axis,
-            "cross_replica_axis=None",
-            'cross_replica_axis="devices"',
-        ),
+        why = _(
+            "the variance may be 0, and if the sum of the variance and eps is negative, it has no "
+            "square root"
+        )
+        return _of_modules("eps", norm.eps, _("0 or more"), why)
+    for argument, setting in (
+        ("scale_init", "create_scale=False"),
+        ("offset_init", "create_offset=False"),
+        ("cross_replica_axis_index_groups", "cross_replica_axis=None"),
     ):
-        if not is_used and getattr(norm, argument) is not None:
-            return _ignored(argument, getattr(norm, argument), off, on)
+        value, is_used = getattr(norm, argument), getattr(norm, setting.partition("=")[0])
+        if value is not None and not is_used:
+            return _ignored(argument, value, setting)
     return None
 
 
@@ -161,35 +142,20 @@ def batch_norm_call(
     if not axis and (norm.axis or not norm.cross_replica_axis):
         return reduced_axes(inputs, norm.axis)
     if norm.create_scale and scale is not None:
-        return _ignored("scale", scale, "create_scale=True", "create_scale=False")
+        return _ignored("scale", scale, "create_scale=True")
     if norm.create_offset and offset is not None:
-        return _ignored("offset", offset, "create_offset=True", "create_offset=False")
+        return _ignored("offset", offset, "create_offset=True")
     if mask is not None and mask.shape != inputs.shape[: mask.ndim]:
-        return ArgumentError(
-            argument="mask",
-            value=describe(mask),
-            expected=f"[{inputs.shape[0]}]",
-            wrong="norm(inputs, is_training, mask=jnp.ones(inputs.shape[-1]))",
-            right="norm(inputs, is_training, mask=jnp.ones(inputs.shape[0]))",
-            why=_("a mask has one entry for each row, 1 for a real row and 0 for a padded row"),
-            more="api/modules",
-        )
+        why = _("a mask has one entry for each row, 1 for a real row and 0 for a padded row")
+        return _of_modules("mask", describe(mask), f"[{inputs.shape[0]}]", why)
     return None
 
 
-def _ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentError:
+def _ignored(argument: str, value: Any, setting: str) -> ArgumentError:
     """An argument that another argument makes meaningless."""
-    at_call = argument in ("scale", "offset")
-    call = "BatchNorm({}, …)(inputs, is_training, {}={})" if at_call else "BatchNorm({}, {}={}, …)"
-    return ArgumentError(
-        argument=argument,
-        value=describe(value) if hasattr(value, "dtype") else getattr(value, "__name__", value),
-        expected=f"None ({setting})",
-        wrong=call.format(setting, argument, argument),
-        right=call.format(needed, argument, argument),
-        why=_("one of the two arguments would be silently ignored"),
-        more="api/modules",
-    )
+    shown = describe(value) if hasattr(value, "dtype") else getattr(value, "__name__", value)
+    why = _("one of the two arguments would be silently ignored")
+    return _of_modules(argument, shown, f"None ({setting})", why)
 
 
 # ---- Pairs and states
@@ -197,43 +163,30 @@ def _ignored(argument: str, value: Any, setting: str, needed: str) -> ArgumentEr
 
 def module(given: Any) -> ArgumentError:
     """What :func:`.pure_pair` cannot make a pair of."""
-    shown, right = repr(given), "pure_pair(hk.Linear, 8)"
+    shown = repr(given)
     why = _("each call of init or apply constructs the module or calls the function")
     if isinstance(given, type):
-        shown, right = given.__name__, f"functionalize({given.__name__})"
+        shown = given.__name__
         why = _(
             "an ordinary class keeps its state in attributes; functionalize turns them into an "
             "argument and a result"
         )
-    return ArgumentError(
-        argument="module",
-        value=shown,
-        expected=_("a module class or a function"),
-        wrong=f"pure_pair({shown})",
-        right=right,
-        why=why,
-        more="haiku/pure_pair",
-    )
+    expected = _("a module class or a function")
+    return _rejected("haiku/pure_pair", "module", shown, expected, why)
 
 
-def uncalled(module: Any, takes_inputs: bool) -> UncalledModuleError:
+def uncalled(module: Any) -> UncalledModuleError:
     """A module that a function has constructed but not called."""
-    name, inputs = type(module).__name__, "inputs" if takes_inputs else ""
-    head = f"pure_pair(lambda{' ' if inputs else ''}{inputs}: {name}(…)"
-    return UncalledModuleError(module=name, wrong=f"{head})", right=f"{head}({inputs}))")
+    return UncalledModuleError(module=type(module).__name__)
 
 
 def made_in_loop(names: str) -> ArgumentError:
     """Modules that are made in the body of ``hk.scan`` or ``hk.map``."""
-    return ArgumentError(
-        argument=f"hk.map(f, xs), hk.scan(f, init, xs): f ({names})",
-        value=_("a function that creates params"),
-        expected=_("a function that uses modules created before"),
-        wrong="hk.map(lambda row: hk.Linear(3)(row), inputs)",
-        right="linear = hk.Linear(3); hk.map(linear, inputs)",
-        why=_("each iteration of the loop would create its own params under a different name"),
-        more="haiku/jax_inside_haiku",
-    )
+    argument = f"hk.map(f, xs), hk.scan(f, init, xs): f ({names})"
+    value = _("a function that creates params")
+    expected = _("a function that uses modules created before")
+    why = _("each iteration of the loop would create its own params under a different name")
+    return _rejected("haiku/jax_inside_haiku", argument, value, expected, why)
 
 
 # ---- Classes
@@ -242,96 +195,56 @@ def made_in_loop(names: str) -> ArgumentError:
 def functionalized_class(given: Any) -> ArgumentError:
     """What :func:`.functionalize` cannot take apart."""
     name = getattr(given, "__name__", None) or f"{type(given).__name__}(…)"
-    return ArgumentError(
-        argument="cls",
-        value=name,
-        expected=_("an ordinary Python class"),
-        wrong=f"functionalize({name})",
-        right=f"pure_pair({name})",
-        why=_(
-            "functionalize turns the attributes of a class's instances into state; a Haiku module "
-            "or a function keeps its state elsewhere"
-        ),
-        more="api/pure",
+    why = _(
+        "functionalize turns the attributes of a class's instances into state; a Haiku module or a "
+        "function keeps its state elsewhere"
     )
+    return _of_pure("cls", name, _("an ordinary Python class"), why)
 
 
-def no_method(cls: type, name: str, public: list[str]) -> ArgumentError:
+def no_method(name: str, public: list[str]) -> ArgumentError:
     """A name that is not a method of a class, or that is already taken."""
-    return ArgumentError(
-        argument="methods",
-        value=repr(name),
-        expected=", ".join(public) or "()",
-        wrong=f"functionalize({cls.__name__}, {name!r})",
-        right=f"functionalize({cls.__name__})",
-        why=_(
-            "each entry must be the name of a public method or property and appear only once; "
-            "`init` stands for the constructor"
-        ),
-        more="api/pure",
+    why = _(
+        "each entry must be the name of a public method or property and appear only once; `init` "
+        "stands for the constructor"
     )
+    return _of_pure("methods", repr(name), ", ".join(public) or "()", why)
 
 
-def wrapped_method(cls: type, name: str, field: str, kind: type) -> ArgumentError:
+def wrapped_method(cls: type, name: str, kind: type) -> ArgumentError:
     """A method that something has wrapped, so that it keeps what it knows elsewhere."""
-    is_jitted = kind.__module__.split(".")[0] in ("jax", "jaxlib")
-    pure = f"functionalize({cls.__name__}, {name!r}).{field}"
-    return ArgumentError(
-        argument=f"{cls.__name__}.{name}",
-        value=f"{kind.__module__}.{kind.__name__}",
-        expected=_("a plain function or a property"),
-        wrong=f"@jax.jit def {name}(self, …)" if is_jitted else f"{name} = {kind.__name__}(…)",
-        right=f"def {name}(self, …); jax.jit({pure})" if is_jitted else f"def {name}(self, …)",
-        why=_(
-            "a wrapper may keep results or a compiled program of one instance, but each call runs "
-            "on a new instance: jit and caches belong around the pure function"
-        ),
-        more="api/pure",
+    why = _(
+        "a wrapper may keep results or a compiled program of one instance, but each call runs on a "
+        "new instance: jit and caches belong around the pure function"
     )
+    shown, expected = f"{kind.__module__}.{kind.__name__}", _("a plain function or a property")
+    return _of_pure(f"{cls.__name__}.{name}", shown, expected, why)
 
 
 def large_number(value: int, path: str) -> ArgumentError:
     """An integer that does not fit into an integer of JAX."""
     range_of = np.iinfo(jnp.result_type(int))
-    return ArgumentError(
-        argument=path,
-        value=value,
-        expected=f"{range_of.min}–{range_of.max}",
-        wrong=f"{path} = {value}",
-        right=f"{path} = {float(value)}",
-        why=_(
-            "a number is state, which JAX keeps in 32 bits unless jax_enable_x64 is set; a number "
-            "that no method changes may also be named in static"
-        ),
-        more="api/pure",
+    why = _(
+        "a number is state, which JAX keeps in 32 bits unless jax_enable_x64 is set; a number that "
+        "no method changes may also be named in static"
     )
+    return _of_pure(path, value, f"{range_of.min}–{range_of.max}", why)
 
 
-def static_names(cls: type, unknown: Iterable[str], static: Sequence[str]) -> ArgumentError:
+def static_names(unknown: Iterable[str]) -> ArgumentError:
     """Names in ``static`` that no number of the instance has."""
-    return ArgumentError(
-        argument="static",
-        value=", ".join(map(repr, sorted(unknown))),
-        expected=_("names of attributes that are not arrays"),
-        wrong=f"functionalize({cls.__name__}, static={tuple(static)!r})",
-        right=f'functionalize({cls.__name__}, static=("size",))',
-        why=_(
-            "each name is an attribute of the instance or, as in `buffer.size`, of an object that "
-            "the instance holds"
-        ),
-        more="api/pure",
+    why = _(
+        "each name is an attribute of the instance or, as in `buffer.size`, of an object that the "
+        "instance holds"
     )
+    expected = _("names of attributes that are not arrays")
+    return _of_pure("static", ", ".join(map(repr, sorted(unknown))), expected, why)
 
 
 def kind_of_output(output: Any, method: str) -> AttributeKindError:
     """A method that returns an object of the state, or what runs on after the call."""
-    return AttributeKindError(
-        path=f"{method}()",
-        kind=type(output).__name__,
-        wrong="return self",
-        right="return self.value",
-        why=_("a pure function returns values; the new state is returned along with them"),
-    )
+    why = _("a pure function returns values; the new state is returned along with them")
+    return AttributeKindError(path=f"{method}()", kind=type(output).__name__, why=why)
 
 
 def class_attribute(method: str, changed: Sequence[str]) -> StaticAttributeError:
@@ -354,35 +267,24 @@ def skeleton_changed(method: str, before: Any, after: Any, static: type) -> Stat
         return {f"self{jax.tree_util.keystr(path)}": leaf for path, leaf in leaves}
 
     old, new = parts(before), parts(after)
-    gone, added = [p for p in old if p not in new], [p for p in new if p not in old]
     changed = [p for p in old if p in new and _skeleton(old[p]) != _skeleton(new[p])]
     lines = [f"{path}: {old[path]!r} -> {new[path]!r}" for path in changed]
-    lines += [f"- {path}" for path in gone] + [f"+ {path}" for path in added]
+    lines += [f"- {path}" for path in old if path not in new]
+    lines += [f"+ {path}" for path in new if path not in old]
     lines = lines or [f"- {before!r}", f"+ {after!r}"]
-    cls, texts = method.split(".")[0], {}
-    if changed and type(getattr(old[changed[0]], "value", None)) in (bool, int, float, complex):
-        texts = {"wrong": f"functionalize({cls}, static=…)", "right": f"functionalize({cls})"}
-    elif changed and hasattr(new[changed[0]], "dtype"):
-        array = new[changed[0]]
-        zeros = f"jnp.zeros({array.shape}, jnp.{array.dtype})"
-        texts = {
-            "wrong": f"def __init__(self): {changed[0]} = {old[changed[0]]!r}",
-            "right": f"def __init__(self): {changed[0]} = {zeros}",
-            "why": _(
-                "anything that is not an array or a number is part of the compiled program: start "
-                "with an array of the shape and dtype that the method assigns"
-            ),
-        }
+    texts = {}
+    if changed and hasattr(new[changed[0]], "dtype"):
+        texts["why"] = _(
+            "anything that is not an array or a number is part of the compiled program: start with "
+            "an array of the shape and dtype that the method assigns"
+        )
     elif not changed:
-        texts = {
-            "wrong": "def step(self): self.extra = jnp.zeros(3)",
-            "right": "def __init__(self): self.extra = jnp.zeros(3)",
-            "why": _(
-                "the constructor must create every attribute; the kind of an attribute and the "
-                "length of a container must not change"
-            ),
-        }
-    return StaticAttributeError(method=method, changes=as_lines(lines), **texts)
+        texts["why"] = _(
+            "the constructor must create every attribute; the kind of an attribute and the length "
+            "of a container must not change"
+        )
+    changes = as_lines(lines)
+    return StaticAttributeError(method=method, changes=changes, **texts)
 
 
 def _skeleton(node: Any) -> Any:
@@ -391,18 +293,26 @@ def _skeleton(node: Any) -> Any:
 
 def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> TracedFlagError:
     """A number of the state whose value Python needs while JAX traces."""
-    shown = ", ".join(f'"{name}"' for name in (*static, *names))
-    return TracedFlagError(
-        name=", ".join(f"self.{name}" for name in names),
-        wrong=f"functionalize({cls.__name__})",
-        right=f"functionalize({cls.__name__}, static=({shown},))",
-        why=_(
-            "a number is state, so jit replaces it with a tracer that has no value; a size or a "
-            "flag must be static, but a number that methods change cannot be static: choose with "
-            "jnp.where or jax.lax.cond instead"
-        ),
-        more="api/pure",
+    why = _(
+        "a number is state, so jit replaces it with a tracer that has no value; a size or a flag "
+        "must be static, but a number that methods change cannot be static: choose with jnp.where "
+        "or jax.lax.cond instead"
     )
+    shown, lines = ", ".join(f'"{name}"' for name in names), {}
+    if not static and not any(_is_assigned(cls, name) for name in names):
+        call = f"functionalize({cls.__name__}…"
+        lines = {"wrong": f"{call})", "right": f"{call}, static=({shown},))"}
+    name = ", ".join(f"self.{name}" for name in names)
+    return TracedFlagError(name=name, why=why, more="api/pure", **lines)
+
+
+def _is_assigned(cls: type, name: str) -> bool:
+    """Return whether a method assigns an attribute of this name, so that it cannot be static."""
+    methods = [m for base in cls.__mro__ for n, m in vars(base).items() if n != "__init__"]
+    codes = [method.__code__ for method in methods if hasattr(method, "__code__")]
+    steps = [step for code in codes for step in dis.get_instructions(code)]
+    written = {step.argval for step in steps if step.opname == "STORE_ATTR"}
+    return name.rpartition(".")[2] in written
 
 
 # ---- Update and evaluation steps
@@ -410,44 +320,33 @@ def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> Tra
 
 def random_key(rng: Any) -> ArgumentError:
     """A value that is not a single random key."""
-    return ArgumentError(
-        argument="rng",
-        value=describe(rng) if hasattr(rng, "dtype") else repr(rng),
-        expected=_("a single random key"),
-        wrong="init_train_state(init, optimizer, 42, inputs)",
-        right="init_train_state(init, optimizer, jax.random.key(42), inputs)",
-        why=_("the train state carries a key, which each step splits"),
-        more="haiku/randomness",
-    )
+    lines = {}
+    if isinstance(rng, int):
+        key = f"jax.random.key({rng})"
+        lines = {
+            "wrong": f"init_train_state(…, {rng}, …)",
+            "right": f"init_train_state(…, {key}, …)",
+        }
+    value = describe(rng) if hasattr(rng, "dtype") else repr(rng)
+    why = _("the train state carries a key, which each step splits")
+    return _rejected("haiku/randomness", "rng", value, _("a single random key"), why, **lines)
 
 
 def step_result(result: Any) -> ArgumentError:
     """A result of an update step that is not a train state and metrics."""
-    return ArgumentError(
-        argument="update(train_state, batch)",
-        value=describe_tree(result),
-        expected="(train_state, metrics)",
-        wrong="return train_state",
-        right="return train_state, {}",
-        why=_(
-            "an update step returns a train state and metrics; a step without metrics returns an "
-            "empty dict"
-        ),
-        more="update/jitted_update",
+    why = _(
+        "an update step returns a train state and metrics; a step without metrics returns an empty "
+        "dict"
     )
+    argument, expected = "update(train_state, batch)", "(train_state, metrics)"
+    return _rejected("update/jitted_update", argument, describe_tree(result), expected, why)
 
 
 def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
     """An opt_state that belongs to a different optimizer."""
-    return ArgumentError(
-        argument=path,
-        value=_structure_of(optimizer_state),
-        expected=_structure_of(expected),
-        wrong="train_state = train_state._replace(opt_state=other)",
-        right="train_state = train_state._replace(opt_state=optimizer.init(train_state.params))",
-        why=_("each optimizer keeps its own opt_state, in the named tuples that its init returns"),
-        more="update/jitted_update",
-    )
+    shown, wanted = map(_structure_of, (optimizer_state, expected))
+    why = _("each optimizer keeps its own opt_state, in the named tuples that its init returns")
+    return _rejected("update/jitted_update", path, shown, wanted, why)
 
 
 def _structure_of(tree: Any) -> str:
@@ -480,76 +379,52 @@ def evaluated(metrics_fn: Any, result: Any) -> ArgumentError:
 
 def example_metrics(values: Any) -> ArgumentError:
     """Metrics of an evaluation that are not one number for each example."""
-    return ArgumentError(
-        argument="metrics_fn(params, state, batch)",
-        value=describe_tree(values),
-        expected=_("named arrays with the rows of the batch"),
-        why=_(
-            "the evaluation step itself averages over the examples of all devices, without padded "
-            "rows"
-        ),
-        more="api/update",
+    why = _(
+        "the evaluation step itself averages over the examples of all devices, without padded rows"
     )
+    argument, expected = (
+        "metrics_fn(params, state, batch)",
+        _("named arrays with the rows of the batch"),
+    )
+    return _of_update(argument, describe_tree(values), expected, why)
 
 
 # ---- Devices and replicas
 
 
-def device_number(argument: str, count: int, most: int, call: str) -> ArgumentError:
+def device_number(argument: str, count: int, most: int) -> ArgumentError:
     """A number of devices that is out of range."""
-    return ArgumentError(
-        argument=argument,
-        value=count,
-        expected=f"1–{most}",
-        wrong=call.format(count),
-        right=call.format(min(max(count, 1), most)),
-        why=_(
-            "each simulated device has its own threads, and no machine has that many real devices"
-        ),
-        more="api/update",
-    )
+    why = _("each simulated device has its own threads, and no machine has that many real devices")
+    return _of_update(argument, count, f"1–{most}", why)
 
 
 def device_count(wanted: int, started: int, variable: str | None) -> DeviceCountError:
     """More devices than there are: JAX has started, or the environment sets their number."""
     if variable is None:
         return DeviceCountError(wanted=wanted, started=started)
-    flag = "--xla_force_host_platform_device_count={}"
-    value = flag if variable == "XLA_FLAGS" else "{}"
-    return DeviceCountError(
-        wanted=wanted,
-        started=started,
-        wrong=f"{variable}={value.format(started)}",
-        right=f"{variable}={value.format(wanted)}",
-        why=_(
-            "the environment sets the number of CPU devices, and use_devices does not change it: "
-            "set the variable to a larger number or unset it"
-        ),
+    flag = "--xla_force_host_platform_device_count=" if variable == "XLA_FLAGS" else ""
+    why = _(
+        "the environment sets the number of CPU devices, and use_devices does not change it: set "
+        "the variable to a larger number or unset it"
     )
+    wrong, right = (f"{variable}={flag}{number}" for number in (started, wanted))
+    return DeviceCountError(wanted=wanted, started=started, wrong=wrong, right=right, why=why)
 
 
 def devices(given: str) -> ArgumentError:
     """A name in the place of the devices, which come before the name."""
-    return ArgumentError(
-        argument="devices",
-        value=repr(given),
-        expected=_("a list of devices"),
-        wrong=f"pmap_update(update, {given!r})",
-        right=f"pmap_update(update, axis_name={given!r})",
-        why=_("in all functions of this package, the devices come before the name of their axis"),
-        more="api/update",
-    )
+    why = _("in all functions of this package, the devices come before the name of their axis")
+    wrong, right = (f'pmap_update(…, {name}"{given}")' for name in ("", "axis_name="))
+    return _of_update("devices", repr(given), _("a list of devices"), why, wrong=wrong, right=right)
 
 
 def batches_axis(batch: Any) -> LeadingAxisError | None:
     """Stacked batches whose leaves do not share their leading axis; None if they do."""
-    return leading_axis_error(
-        {"batch": batch},
-        {"batch": "run(train_state, next(stack_batches(batches, 8)))"},
-        wrong="run(train_state, batch)",
-        why=_("entry i along the leading axis of every leaf belongs to batch i"),
-        more="update/many_steps",
+    why = _(
+        "entry i along the leading axis of every leaf belongs to batch i, as `feed_all` and "
+        "`stack_batches` put them"
     )
+    return leading_axis_error({"batch": batch}, why=why, more="update/many_steps")
 
 
 def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
@@ -559,113 +434,80 @@ def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
       train_state: what has the members.
       batch: None where the members share it.
     """
-    stacked = "jax.vmap(lambda key: init_train_state(init, optimizer, key, x))(keys)"
-    return leading_axis_error(
-        {"train_state": train_state, "batch": batch},
-        {
-            "train_state": f"train_state = {stacked}",
-            "batch": "batch = jax.tree.map(lambda *rows: jnp.stack(rows), *batches)",
-        },
-        wrong="vmap_update(update)(train_state, batch)",
-        why=_("entry i along the leading axis of every leaf belongs to member i"),
-        more="update/many_steps",
+    trees = {"train_state": train_state, "batch": batch}
+    why = _(
+        "entry i along the leading axis of every leaf belongs to member i, as `place` and `feed` "
+        "put them"
     )
+    return leading_axis_error(trees, why=why, more="update/many_steps")
 
 
 def devices_axis(train_state: Any, batch: Any, count: int) -> LeadingAxisError | None:
     """A train state or a batch without an entry for each device; None if both have them."""
-    return leading_axis_error(
-        {"train_state": train_state, "batch": batch},
-        {
-            "train_state": "train_state = replicate(train_state)",
-            "batch": f"batch = split_batch(batch, {count})",
-        },
-        length=count,
-        wrong="pmap_update(update)(train_state, batch)",
-        why=_("pmap gives entry i of the leading axis to device i"),
-        more="update/pmapped_update",
+    texts = {"why": _BY_PMAP, "more": "update/pmapped_update"}
+    of_batch = {"wrong": "run(…, …)", "right": "run(…, run.feed(…))"}
+    return leading_axis_error({"train_state": train_state}, count, **texts) or leading_axis_error(
+        {"batch": batch}, count, **texts, **of_batch
     )
 
 
 def replicas_axis(tree: Any) -> LeadingAxisError | None:
     """A tree that has no replicas to take one of; None if it has."""
-    return leading_axis_error(
-        {"tree": tree},
-        {"tree": "unreplicate(train_state)"},
-        wrong="unreplicate(unreplicate(train_state))",
-        why=_("pmap gives entry i of the leading axis to device i"),
-        more="update/pmapped_update",
-    )
+    return leading_axis_error({"tree": tree}, why=_BY_PMAP, more="update/pmapped_update")
+
+
+_BY_PMAP = _(
+    "pmap gives entry i of the leading axis to device i; `place` and `feed` of a runner make this "
+    "axis, and `unreplicate` removes it"
+)
 
 
 def replicas_differ(drifted: dict[str, float], axis_name: str) -> ReplicaMismatchError:
-    """Replicas that drifted apart, with what would have averaged them."""
+    """Replicas that drifted apart."""
     paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
-    wrong, right = "value = f(rows)", f'value = jax.lax.pmean(f(rows), "{axis_name}")'
-    if any(re.match(r"\.(params|opt_state)", path) for path in drifted):
-        wrong = "grads = jax.grad(loss_fn)(params)"
-        right = f'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "{axis_name}")'
-    elif all(re.search(r"/~/(mean|var)_ema'\]", path) for path in drifted):
-        wrong = "BatchNorm(True, True, 0.9)"
-        right = f'BatchNorm(True, True, 0.9, cross_replica_axis="{axis_name}")'
-    elif found := re.search(r"\['(\w+)'\]$", next(iter(drifted))):
-        name = found[1]
-        wrong = f'hk.set_state("{name}", {name})'
-        right = f'hk.set_state("{name}", jax.lax.pmean({name}, "{axis_name}"))'
+    if not all(re.search(r"/~/(mean|var)_ema'\]", path) for path in drifted):
+        return ReplicaMismatchError(paths=paths)
+    wrong, right = "BatchNorm(…)", f'BatchNorm(…, cross_replica_axis="{axis_name}")'
     return ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
 
 
 def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
     """Train states that are not the same in all processes."""
-    return ReplicaMismatchError(
-        paths=as_lines(different),
-        wrong="init_train_state(init, optimizer, jax.random.key(process_id), inputs)",
-        right="init_train_state(init, optimizer, jax.random.key(0), inputs)",
-        why=_(
-            "each process creates its own copy, so all processes must start from the same seed or "
-            "the same file"
-        ),
+    why = _(
+        "each process creates its own copy, so all processes must start from the same seed or the "
+        "same file"
     )
+    return ReplicaMismatchError(paths=as_lines(different), why=why)
 
 
 def explicit_mesh(mesh: Any) -> ArgumentError:
     """A mesh whose axes are explicit."""
-    made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}"
-    auto = f"axis_types={mesh.devices.ndim} * (jax.sharding.AxisType.Auto,)"
-    return ArgumentError(
-        argument="mesh",
-        value=mesh,
-        expected=_("a mesh of Auto axes"),
-        wrong=f"{made})",
-        right=f"{made}, {auto})",
-        why=_(
-            "along Auto axes the compiler decides where each result lies; along explicit axes the "
-            "loss function may have to specify it"
-        ),
-        more="update/explicit_axes",
+    made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}".replace("'", '"')
+    many = f" * {mesh.devices.ndim}" if mesh.devices.ndim > 1 else ""
+    why = _(
+        "along Auto axes the compiler decides where each result lies; along explicit axes the loss "
+        "function may have to specify it"
     )
+    wrong, right = f"{made})", f"{made}, axis_types=(jax.sharding.AxisType.Auto,){many})"
+    expected = _("a mesh of Auto axes")
+    return _rejected("update/explicit_axes", "mesh", mesh, expected, why, wrong=wrong, right=right)
 
 
 def unplaceable(path: str, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that a mesh cannot hold as a rule says."""
-    return MeshPlacementError(
-        path=path,
-        shape=jnp.shape(leaf),
-        found=spec,
-        mesh=dict(mesh.shape),
-        wrong=f"rule = lambda path, leaf: {spec}",
-        right="rule = lambda path, leaf: None",
+    why = _(
+        "a rule may name at most one entry for each axis of the leaf, and the number of devices "
+        "along it must divide the length of that axis"
     )
+    shape, axes = jnp.shape(leaf), dict(mesh.shape)
+    return MeshPlacementError(path=path, shape=shape, found=spec, mesh=axes, why=why)
 
 
 def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that is not where a step on a mesh needs it."""
-    return MeshPlacementError(
-        path=path,
-        shape=jnp.shape(leaf),
-        found=place,
-        mesh=dict(mesh.shape),
-    )
+    lines = {"wrong": "run(…, …)", "right": "run(run.place(…), …)"}
+    shape, axes = jnp.shape(leaf), dict(mesh.shape)
+    return MeshPlacementError(path=path, shape=shape, found=place, mesh=axes, **lines)
 
 
 # ---- Data
@@ -674,10 +516,8 @@ def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError
 def batch_data(data: Any) -> ArgumentError:
     """Arrays without rows, or with different numbers of rows."""
     expected = _("arrays with the same number of rows, at least 1")
-    fitting = '{"inputs": inputs, "targets": targets}'
     why = _("row i of every array belongs to the same example")
-    value = describe_tree(data)
-    return _not_cut("data", value, expected, "batches({}, batch_size)", fitting, why)
+    return _of_data("data", describe_tree(data), expected, why)
 
 
 def remainder(given: Any) -> ArgumentError:
@@ -686,61 +526,36 @@ def remainder(given: Any) -> ArgumentError:
         "remainder says what to do with the last rows if batch_size does not divide the number of "
         "rows"
     )
-    call = "batches(data, batch_size, remainder={})"
-    expected = _('"drop", "keep" or "pad"')
-    return _not_cut("remainder", repr(given), expected, call, '"drop"', why)
+    return _of_data("remainder", repr(given), _('"drop", "keep" or "pad"'), why)
 
 
 def unnamed_mask(data: Any) -> ArgumentError:
     """Data without names, among which the mask of the padded rows would have its place."""
-    return _not_cut(
-        "data",
-        describe_tree(data),
-        _("named arrays"),
-        'batches({}, batch_size, remainder="pad")',
-        '{"inputs": inputs, "targets": targets}',
-        _("each batch gets a mask of its real rows, which is found by its name"),
-    )
+    why = _("each batch gets a mask of its real rows, which is found by its name")
+    return _of_data("data", describe_tree(data), _("named arrays"), why)
 
 
 def batch_size(given: int, rows: int, drops: bool) -> ArgumentError:
     """A size that gives no batch of so many rows, where the last partial one is dropped or kept."""
     why = _('a batch has at least one row; "drop" drops the rows that do not fill a batch')
-    expected = f"1–{rows}" if drops else _("1 or more")
-    return _not_cut("batch_size", given, expected, "batches(data, {})", min(rows, 32), why)
+    return _of_data("batch_size", given, f"1–{rows}" if drops else _("1 or more"), why)
 
 
 def skip(given: int) -> ArgumentError:
     """A negative number of batches to skip."""
     why = _("skip is the number of batches to skip at the beginning")
-    return _not_cut("skip", given, _("0 or more"), "batches(data, batch_size, skip={})", 0, why)
+    return _of_data("skip", given, _("0 or more"), why)
 
 
 def part(given: tuple[int, int]) -> ArgumentError:
     """A part that is not one of as many as it says."""
     why = _("process i of n gets part i, counted from 0")
-    fitting, call = (0, max(1, given[1])), "batches(data, batch_size, part={})"
-    return _not_cut("part", given, "(i, n), 0 ≤ i < n", call, fitting, why)
+    return _of_data("part", given, "(i, n), 0 ≤ i < n", why)
 
 
 def stack_count(given: int) -> ArgumentError:
     """A stack of no batches."""
-    why = _("a stack holds at least one batch")
-    return _not_cut("count", given, _("1 or more"), "stack_batches(batches, {})", 1, why)
-
-
-def _not_cut(
-    argument: str, value: Any, expected: str, call: str, fitting: Any, why: str
-) -> ArgumentError:
-    return ArgumentError(
-        argument=argument,
-        value=value,
-        expected=expected,
-        wrong=call.format(value),
-        right=call.format(fitting),
-        why=why,
-        more="api/data",
-    )
+    return _of_data("count", given, _("1 or more"), _("a stack holds at least one batch"))
 
 
 # ---- Recipes
@@ -748,267 +563,153 @@ def _not_cut(
 
 def loss_scale(given: Any) -> ArgumentError:
     """A loss scale that does not come from jmp."""
-    return ArgumentError(
-        argument="loss_scale",
-        value=repr(given),
-        expected=_("a jmp loss scale"),
-        wrong=f"scale_loss(optimizer, {given!r})",
-        right="scale_loss(optimizer, jmp.DynamicLossScale(jnp.float32(2.0**15)))",
-        why=_("jmp knows how the scale changes from step to step"),
-        more="api/recipes",
-    )
+    why = _("jmp knows how the scale changes from step to step")
+    return _of_recipes("loss_scale", repr(given), _("a jmp loss scale"), why)
 
 
 def scaled_twice() -> LossScaleError:
     """An optimizer whose loss would be scaled twice."""
-    return LossScaleError(
-        problem=_("the loss would be scaled twice"),
-        wrong="scale_loss(scale_loss(optimizer, scale), scale)",
-        right="scale_loss(optimizer, scale)",
-    )
+    return LossScaleError(problem=_("the loss would be scaled twice"))
 
 
 def unscaled_gradients() -> LossScaleError:
     """Gradients of a loss that was not scaled."""
-    return LossScaleError(
-        problem=_("the gradients do not come from a scaled loss"),
-        wrong="make_update(loss_fn, optimizer)",
-        right="make_scaled_update(loss_fn, optimizer)",
-    )
+    return LossScaleError(problem=_("the gradients do not come from a scaled loss"))
 
 
 def inner_loss_scale() -> LossScaleError:
     """An optimizer around the optimizer of :func:`.scale_loss`."""
-    return LossScaleError(
-        problem=_("scale_loss is not the outermost optimizer"),
-        wrong="make_scaled_update(loss_fn, optimizer)",
-        right="make_scaled_update(loss_fn, scale_loss(optimizer, loss_scale))",
-    )
+    return LossScaleError(problem=_("scale_loss is not the outermost optimizer"))
 
 
 def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
     """Params that are not in the dtype of the policy."""
-    return ArgumentError(
-        argument="params",
-        value=as_lines(wrong).strip(),
-        expected=dtype,
-        wrong="params = jax.tree.map(lambda x: x.astype(jnp.bfloat16), params)",
-        right="params = policy.cast_to_param(params)",
-        why=_(
-            "the policy sets the dtype in which the params are kept, and the update changes "
-            "exactly these params"
-        ),
-        more="api/recipes",
+    why = _(
+        "the policy sets the dtype in which the params are kept, and the update changes exactly "
+        "these params: `policy.cast_to_param` converts them"
     )
+    return _of_recipes("params", as_lines(wrong).strip(), dtype, why)
 
 
 def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
     """A number of microbatches or a kind of statistics that is not possible."""
-    return ArgumentError(
-        argument="statistics" if fits else "count",
-        value=repr(statistics if fits else count),
-        expected="'each' or 'once'" if fits else _("an integer, at least 1"),
-        wrong=f"accumulate(loss_fn, {count!r}, statistics={statistics!r})",
-        right="accumulate(loss_fn, 4, statistics='once')",
-        why=_(
-            "the batch is split into `count` equal parts, and the running statistics count either "
-            "each part or the batch once"
-        ),
-        more="api/recipes",
+    why = _(
+        "the batch is split into `count` equal parts, and the running statistics count either each "
+        "part or the batch once"
     )
+    if fits:
+        return _of_recipes("statistics", repr(statistics), _('"each" or "once"'), why)
+    return _of_recipes("count", repr(count), _("an integer of at least 1"), why)
 
 
 def uneven_microbatches(rows: int, count: int) -> BatchDivisionError:
     """Rows that do not divide into microbatches."""
-    return BatchDivisionError(
-        rows=rows,
-        parts=count,
-        kind=_("microbatches"),
-        wrong=f"accumulate(loss_fn, {count}, …)",
-        why=_(
-            "the mean of the parts' means equals the mean of the batch only if all parts have the "
-            "same number of rows"
-        ),
+    why = _(
+        "the mean of the parts' means equals the mean of the batch only if all parts have the same "
+        "number of rows"
     )
-
-
-def average_decay_rate(decay_rate: float) -> ArgumentError:
-    """A weight of the past that is out of range."""
-    return ArgumentError(
-        argument="decay_rate",
-        value=decay_rate,
-        expected=_("in [0, 1)"),
-        wrong=f"average_params(optimizer, decay_rate={decay_rate})",
-        right="average_params(optimizer, decay_rate=0.99)",
-        why=_("outside this range the average would never change, or never settle"),
-        more="api/recipes",
-    )
+    kind = _("microbatches")
+    return BatchDivisionError(rows=rows, parts=count, kind=kind, why=why)
 
 
 def missing_params() -> ArgumentError:
     """An update of an average that does not get the params."""
-    return ArgumentError(
-        argument="params",
-        value=None,
-        expected="params",
-        wrong="optimizer.update(grads, opt_state)",
-        right="optimizer.update(grads, opt_state, params)",
-        why=_("the average is taken over the params after each update"),
-        more="api/recipes",
-    )
+    why = _("the average is taken over the params after each update")
+    wrong, right = "optimizer.update(…)", "optimizer.update(…, params)"
+    return _of_recipes("params", None, "params", why, wrong=wrong, right=right)
 
 
 def several_averages() -> ArgumentError:
     """More than one average in an opt_state."""
-    return ArgumentError(
-        argument="opt_state",
-        value=_("an opt_state with several averages"),
-        expected=_("an opt_state with a single average"),
-        wrong="average_params(average_params(optimizer, 0.9), 0.99)",
-        right="average_params(optimizer, 0.99)",
-        why=_(
-            "nothing says which average is meant; a single average around the whole optimizer "
-            "covers all params"
-        ),
-        more="api/recipes",
+    value, expected = (
+        _("an opt_state with several averages"),
+        _("an opt_state with a single average"),
     )
+    why = _(
+        "nothing says which average is meant; a single average around the whole optimizer covers "
+        "all params"
+    )
+    return _of_recipes("opt_state", value, expected, why)
 
 
 def used_statistics() -> ArgumentError:
     """A state that already holds statistics."""
-    return ArgumentError(
-        argument="state",
-        value=_("a state that already holds statistics"),
-        expected=_("a fresh state from init"),
-        wrong="reestimate_state(apply, params, train_state.state, batches)",
-        right="_, fresh = init(rng, inputs, True); reestimate_state(apply, params, fresh, batches)",
-        why=_("the old statistics belong to different params and would be mixed into the average"),
-        more="api/recipes",
-    )
+    value, expected = _("a state that already holds statistics"), _("a fresh state from init")
+    why = _("the old statistics belong to different params and would be mixed into the average")
+    return _of_recipes("state", value, expected, why)
 
 
 def no_batches() -> ArgumentError:
     """No batches to estimate from."""
-    return ArgumentError(
-        argument="batches",
-        value=_("empty"),
-        expected=_("at least one batch"),
-        wrong="reestimate_state(apply, params, state, batches)",
-        right="reestimate_state(apply, params, state, list(batches))",
-        why=_("the statistics are a mean over batches; an iterator is empty after its first use"),
-        more="api/recipes",
-    )
+    why = _("the statistics are a mean over batches; an iterator is empty after its first use")
+    return _of_recipes("batches", _("empty"), _("at least one batch"), why)
 
 
 # ---- Storage
 
 
-def unsavable_leaf(path: str, leaf: Any) -> ArgumentError:
-    """A leaf that could not be restored unchanged."""
-    return ArgumentError(
-        argument=path,
-        value=describe(leaf),
-        expected=_("an array or a random key, under a unique name"),
-        wrong='state = {"mean": np.zeros(3)}',
-        right='state = {"mean": jnp.zeros(3)}',
-        why=_("a checkpoint can hold only dtypes that both JAX and Orbax support"),
-        more="api/storage",
+def unsavable_leaf(path: str, leaf: Any, is_alone: bool) -> ArgumentError:
+    """A leaf that could not be restored unchanged, or that has the name of another."""
+    is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic)
+    value = describe(leaf) if is_array else reprlib.repr(leaf)
+    if not is_alone:
+        why = _("Orbax joins the names along a path by dots, so only one of the two would be saved")
+        return _of_storage(path, value, _("a leaf under a name of its own"), why)
+    expected = _("a random key, or an array of a dtype that JAX and Orbax keep")
+    why = _(
+        "a checkpoint holds only what comes back unchanged: without jax_enable_x64, JAX keeps no "
+        "64 bits, Orbax does not store every small dtype, and a traced value has no numbers yet"
     )
+    return _of_storage(path, value, expected, why)
 
 
-def unsavable_array(path: str, names: Any, array: Any) -> ArgumentError:
+def unsavable_array(path: str, array: Any) -> ArgumentError:
     """An array that a file cannot hold."""
-    return ArgumentError(
-        argument=path,
-        value=describe(array),
-        expected=_("an array of numbers, under names without a colon"),
-        wrong=f"{names[1]}:{names[2]}",
-        right=f"{names[1]}:{names[2]}".replace(":", "_"),
-        why=_("the file has one entry for each array, called params:module:name:dtype"),
-        more="api/storage",
-    )
+    expected = _("an array of numbers, under names without a colon")
+    why = _("the file has one entry for each array, called params:module:name:dtype")
+    return _of_storage(path, describe(array), expected, why)
 
 
-def not_params(path: str, leaf: Any, right: str) -> ArgumentError:
+def not_params(path: str, leaf: Any) -> ArgumentError:
     """A value that is not an array where an array is required."""
-    return ArgumentError(
-        argument=path,
-        value=describe(leaf),
-        expected=_("an array at params[module][name] or state[module][name]"),
-        wrong=f"{path} = {describe(leaf)}",
-        right=right,
-        why=_("Haiku's params and state are dicts of modules, each a dict of arrays"),
-        more="api/storage",
-    )
+    expected = _("an array at params[module][name] or state[module][name]")
+    why = _("Haiku's params and state are dicts of modules, each a dict of arrays")
+    return _of_storage(path, describe(leaf), expected, why)
 
 
 def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
     """A train state without a step, which is the name of its checkpoint."""
-    path, with_step = "train_state.step", "dataclasses.replace(train_state, step={})"
-    if isinstance(train_state, Mapping):
-        path, with_step = "train_state['step']", "{{**train_state, 'step': {}}}"
-    elif isinstance(train_state, tuple) and "step" in getattr(train_state, "_fields", ()):
-        with_step = "train_state._replace(step={})"
-    elif not hasattr(train_state, "step"):
-        with_step = "{{'train_state': train_state, 'step': {}}}"
-    return ArgumentError(
-        argument=path,
-        value=str(step),
-        expected=_("a nonnegative integer"),
-        wrong="save_checkpoint(directory, train_state)",
-        right=f"save_checkpoint(directory, {with_step.format('jnp.int32(0)')})",
-        why=_("a checkpoint is named by its step, and the newest checkpoint has the largest step"),
-        more="api/storage",
-    )
+    path = "train_state['step']" if isinstance(train_state, Mapping) else "train_state.step"
+    why = _("a checkpoint is named by its step, and the newest checkpoint has the largest step")
+    return _of_storage(path, step, _("a nonnegative integer"), why)
 
 
-def checkpoint_url(directory: str, function: str) -> ArgumentError:
+def checkpoint_url(directory: str) -> ArgumentError:
     """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
-    name = directory.rstrip("/").rpartition("/")[2]
-    return ArgumentError(
-        argument="directory",
-        value=repr(directory),
-        expected=_("a folder of the file system"),
-        wrong=f"{function}({directory!r}, train_state)",
-        right=f"{function}({'/mnt/bucket/' + name!r}, train_state)",
-        why=_(
-            "a checkpoint is complete because its folder is renamed in one step, which a bucket "
-            "cannot do: mount the bucket, or copy complete checkpoints there"
-        ),
-        more="api/storage",
+    why = _(
+        "a checkpoint is complete because its folder is renamed in one step, which a bucket cannot "
+        "do: mount the bucket, or copy complete checkpoints there"
     )
+    return _of_storage("directory", repr(directory), _("a folder of the file system"), why)
 
 
 def checkpoint_keep(keep: Any) -> ArgumentError:
     """A number of checkpoints to keep that is not a positive integer."""
-    return ArgumentError(
-        argument="keep",
-        value=keep,
-        expected=_("an integer of at least 1"),
-        wrong=f"save_checkpoint(directory, train_state, keep={keep})",
-        right="save_checkpoint(directory, train_state, keep=1)",
-        why=_(
-            "older checkpoints are deleted once the new checkpoint is complete; at least one must "
-            "remain"
-        ),
-        more="api/storage",
+    why = _(
+        "older checkpoints are deleted once the new checkpoint is complete; at least one must "
+        "remain"
     )
+    return _of_storage("keep", keep, _("an integer of at least 1"), why)
 
 
 def checkpoint_position(position: Any) -> ArgumentError:
     """A position that JSON would change."""
-    return ArgumentError(
-        argument="position",
-        value=reprlib.repr(position),
-        expected=_("a JSON value that comes back unchanged"),
-        wrong="save_checkpoint(directory, train_state, (3, 17))",
-        right='save_checkpoint(directory, train_state, {"epoch": 3, "batch": 17})',
-        why=_(
-            "the position is stored as JSON: dicts with names, lists, strings, numbers, booleans "
-            "and None"
-        ),
-        more="api/storage",
+    why = _(
+        "the position is stored as JSON: dicts with names, lists, strings, numbers, booleans and "
+        "None"
     )
+    expected = _("a JSON value that comes back unchanged")
+    return _of_storage("position", reprlib.repr(position), expected, why)
 
 
 UNWRITABLE = _(
@@ -1021,44 +722,28 @@ UNREADABLE = _(
 )
 
 
-def checkpoint_failure(
-    directory: Any, function: str, error: Exception, why: str
-) -> CheckpointDirectoryError:
+def checkpoint_failure(directory: Any, error: Exception, why: str) -> CheckpointDirectoryError:
     """An error of the disk, or of Orbax."""
-    text = traceback.format_exception_only(error)[0]
-    return CheckpointDirectoryError(
-        directory=directory,
-        reason=text.splitlines()[0][:200],
-        wrong=f'{function}("{directory}", train_state)',
-        right=f'{function}("checkpoints", train_state)',
-        why=why,
-    )
+    reason = traceback.format_exception_only(error)[0].splitlines()[0][:200]
+    return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
 
 
 def checkpoints_locked(directory: Any) -> CheckpointDirectoryError:
     """A folder in which another run is saving at this moment."""
-    return CheckpointDirectoryError(
-        directory=directory,
-        reason=translated(_("another run is saving there")),
-        wrong=f'save_checkpoint("{directory}", train_state)  # in two runs',
-        right=f'save_checkpoint("{directory}-2", train_state)',
-        why=_("each run needs its own folder: two runs would replace each other's checkpoints"),
-    )
+    reason = translated(_("another run is saving there"))
+    why = _("each run needs its own folder: two runs would replace each other's checkpoints")
+    return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
 
 
-def checkpoints_of_another(directory: Any, step: int, other: int) -> CheckpointDirectoryError:
+def checkpoints_of_another(directory: Any, other: int) -> CheckpointDirectoryError:
     """A folder with a step that this run has not reached, or with other leaves."""
     reason = _("it holds a checkpoint of step {step} from a different train state")
-    return CheckpointDirectoryError(
-        directory=directory,
-        reason=translated(reason).format(step=other),
-        wrong=f'save_checkpoint("{directory}", train_state)  # step {step}',
-        right=f'save_checkpoint("{directory}-new", train_state)',
-        why=_(
-            "a later restore would read the checkpoint of the other train state; nothing was "
-            "written or replaced"
-        ),
+    why = _(
+        "a later restore would read the checkpoint of the other train state; nothing was written "
+        "or replaced"
     )
+    reason = translated(reason).format(step=other)
+    return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
 
 
 def checkpoint_format(
@@ -1068,16 +753,11 @@ def checkpoint_format(
     reason = _(
         "step {step} has format {found}, but this haiku_state knows only formats up to {known}"
     )
-    return CheckpointDirectoryError(
-        directory=directory,
-        reason=translated(reason).format(step=step, found=found, known=known),
-        wrong=f'restore_checkpoint("{directory}", train_state)',
-        right=f'restore_checkpoint("{directory}", train_state)  # in the newer haiku_state',
-        why=_(
-            "the checkpoint was written by a newer haiku_state; nothing was read, replaced or "
-            "deleted"
-        ),
+    reason = translated(reason).format(step=step, found=found, known=known)
+    why = _(
+        "the checkpoint was written by a newer haiku_state; nothing was read, replaced or deleted"
     )
+    return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
 
 
 def missing_file(path: str) -> str:
@@ -1095,117 +775,70 @@ def changed_file(path: str) -> str:
 
 def traced_call(call: Any) -> ArgumentError:
     """A value that is not a tuple with the arguments of a call."""
-    shown = reprlib.repr(call)
-    return ArgumentError(
-        argument="a call",
-        value=shown,
-        expected=_("a tuple of arguments"),
-        wrong=f"record_trace(function, {shown})",
-        right=f"record_trace(function, ({shown},))",
-        why=_("each call is a tuple, or a function that makes a tuple from the previous result"),
-        more="api/explain",
-    )
+    why = _("each call is a tuple, or a function that makes a tuple from the previous result")
+    return _of_explain("a call", reprlib.repr(call), _("a tuple of arguments"), why)
 
 
 def static_argument(name: str, value: Any) -> ArgumentError:
     """A static argument that cannot be hashed, so that jit cannot look up a program."""
-    kinds: dict[type, str] = {list: "tuple", set: "frozenset", bytearray: "bytes"}
-    kind = kinds.get(type(value))
-    right = f"function({name}={kind}({name}))" if kind else "jax.jit(function)  # not static"
-    return ArgumentError(
-        argument=name,
-        value=reprlib.repr(value),
-        expected=_("a value that can be hashed, because it is static"),
-        wrong=f"function({name}={reprlib.repr(value)})",
-        right=right,
-        why=_("jit keeps one compiled program for each value of a static argument, by its hash"),
-        more="api/explain",
-    )
+    expected = _("a value that can be hashed, because it is static")
+    why = _("jit keeps one compiled program for each value of a static argument, by its hash")
+    return _of_explain(name, reprlib.repr(value), expected, why)
 
 
 # ---- Processes
 
 
-def timeout(given: Any, call: str) -> ArgumentError:
+def timeout(given: Any) -> ArgumentError:
     """A time that a thread cannot wait."""
-    return ArgumentError(
-        argument="timeout",
-        value=repr(given),
-        expected=_("a positive number of seconds"),
-        wrong=call.format(repr(given)),
-        right=call.format(300),
-        why=_("after that time without progress the process ends with a message"),
-        more="api/processes",
-    )
+    why = _("after that time without progress the process ends with a message")
+    return _of_processes("timeout", repr(given), _("a positive number of seconds"), why)
 
 
-def process_identity(name: str, expected: str, given: Mapping[str, Any]) -> ArgumentError:
+def process_identity(name: str, value: Any, expected: str) -> ArgumentError:
     """An address, a number of processes or an id that is not possible."""
-    fitting = {"coordinator": "localhost:1234", "num_processes": 2, "process_id": 0}
-    return ArgumentError(
-        argument=name,
-        value=repr(given[name]),
-        expected=expected,
-        wrong=f"start_processes{tuple(given.values())}",
-        right=f"start_processes{tuple({**given, name: fitting[name]}.values())}",
-        why=_(
-            "every process passes the address at which process 0 listens, the number of "
-            "processes, and its own id, counted from 0; under a scheduler, pass nothing"
-        ),
-        more="api/processes",
+    why = _(
+        "every process passes the address at which process 0 listens, the number of processes, and "
+        "its own id, counted from 0; under a scheduler, pass nothing"
     )
+    return _of_processes(name, repr(value), expected, why)
 
 
 def no_scheduler(missing: str) -> ProcessStartError:
     """No arguments, although no scheduler has set the variables."""
-    return ProcessStartError(
-        what=_(
-            "start_processes() was called without arguments, but the environment has no {missing}."
-        ),
-        missing=missing,
-        wrong="start_processes()",
-        right="start_processes('localhost:1234', 2, 0)",
-        why=_(
-            "without arguments, JAX asks the scheduler that started the process (Slurm, Open "
-            "MPI, Kubernetes, a TPU pod); without one, pass the arguments"
-        ),
+    what = _(
+        "start_processes() was called without arguments, but the environment has no {missing}."
     )
+    why = _(
+        "without arguments, JAX asks the scheduler that started the process (Slurm, Open MPI, "
+        "Kubernetes, a TPU pod); without one, pass the arguments"
+    )
+    return ProcessStartError(what=what, missing=missing, why=why)
 
 
-def taken_port(address: str, count: int, error: OSError) -> ProcessStartError:
+def taken_port(address: str, error: OSError) -> ProcessStartError:
     """A port at which process 0 cannot listen."""
-    host, _colon, port = address.rpartition(":")
-    return ProcessStartError(
-        what=_("process 0 cannot listen at {address}: {reason}."),
-        address=address,
-        reason=os.strerror(error.errno or 0),
-        wrong=f"start_processes{address, count, 0}",
-        right=f"start_processes{f'{host}:{int(port) % 65535 + 1}', count, 0}",
-        why=_(
-            "the port must be free on the machine of process 0, and only one process may have "
-            "process_id=0; choose another port in all processes"
-        ),
+    what = _("process 0 cannot listen at {address}: {reason}.")
+    why = _(
+        "the port must be free on the machine of process 0, and only one process may have "
+        "process_id=0; choose another port in all processes"
     )
+    reason = os.strerror(error.errno or 0)
+    return ProcessStartError(what=what, address=address, reason=reason, why=why)
 
 
 def unjoined(address: str, count: int, index: int) -> ProcessStartError:
     """A process that the others have not joined in time."""
-    return ProcessStartError(
-        address=address,
-        count=count,
-        index=index,
-        what=_(
-            "process {index} of {count} could not join the others at {address}: one of them is "
-            "missing or has a different num_processes, or two of them have the same process_id, "
-            "such as {index}."
-        ),
-        wrong=f"start_processes{address, count, index}",
-        right=f"start_processes{address, count, 0}; …; start_processes{address, count, count - 1}",
-        why=_(
-            "start each process once, on a machine that can reach that address, with the same "
-            "num_processes and a process_id of its own"
-        ),
+    what = _(
+        "process {index} of {count} could not join the others at {address}: one of them is missing "
+        "or has a different num_processes, or two of them have the same process_id, such as "
+        "{index}."
     )
+    why = _(
+        "start each process once, on a machine that can reach that address, with the same "
+        "num_processes and a process_id of its own"
+    )
+    return ProcessStartError(what=what, address=address, count=count, index=index, why=why)
 
 
 def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartError | None:
@@ -1218,29 +851,19 @@ def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartErro
     ]
     if not differences:
         return None
-    return ProcessStartError(
-        what=_("the processes disagree: {differences}."),
-        differences="; ".join(differences),
-        wrong="start_processes(…, settings={'seed': process_id})",
-        right="start_processes(…, settings={'seed': 0})",
-        why=_(
-            "all processes run one program on one train state: start each process with the same "
-            "settings"
-        ),
+    what = _("the processes disagree: {differences}.")
+    why = _(
+        "all processes run one program on one train state: start each process with the same "
+        "settings"
     )
+    return ProcessStartError(what=what, differences="; ".join(differences), why=why)
 
 
 def unconnectable_devices(here: int) -> ProcessStartError:
     """More CPU devices in one process than this JAX can connect to other processes."""
-    return ProcessStartError(
-        what=_(
-            "each process has {devices} CPU devices, but this JAX can connect only one of them."
-        ),
-        devices=here,
-        wrong=f'XLA_FLAGS="--xla_force_host_platform_device_count={here}"',
-        right='XLA_FLAGS="--xla_force_host_platform_device_count=1"',
-        why=_(
-            "before JAX 0.4.33, the devices of a process connected one after the other, while each "
-            "of them waited for all the others, so the first update would never end"
-        ),
+    what = _("each process has {devices} CPU devices, but this JAX can connect only one of them.")
+    why = _(
+        "before JAX 0.4.33, the devices of a process connected one after the other, while each of "
+        "them waited for all the others, so the first update would never end"
     )
+    return ProcessStartError(what=what, devices=here, why=why)

@@ -38,11 +38,12 @@ class HaikuStateError(Exception):
 
     Example:
       >>> from haiku_state.errors import TracedFlagError
-      >>> print(TracedFlagError(name="is_training", call="apply"))
+      >>> line = {"wrong": "jax.jit(…)", "right": 'jax.jit(…, static_argnames="is_training")'}
+      >>> print(TracedFlagError(name="is_training", **line))
       `is_training` is traced, but Python has to read it during tracing.
-        wrong: jax.jit(apply)(…, is_training=True)
-        right: jax.jit(functools.partial(apply, is_training=True))(…)
-        why:   jit replaces each argument with a tracer that has no value; the flag chooses between two programs, so it must be known in advance
+        wrong: jax.jit(…)
+        right: jax.jit(…, static_argnames="is_training")
+        why:   a transformation replaces each argument with a tracer that has no value; the flag chooses between two programs, so it must be known in advance: name it in the static_argnames of jit, or bind it with functools.partial
         more:  en/haiku/batch_norm.html
     """  # noqa: E501
 

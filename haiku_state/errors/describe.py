@@ -147,26 +147,24 @@ def shared_error(**trees: Any) -> SharedBufferError | None:
 
 
 def leading_axis_error(
-    trees: dict[str, Any], advice: dict[str, str], *, length: int | None = None, **texts: str
+    trees: dict[str, Any], length: int | None = None, **texts: str
 ) -> LeadingAxisError | None:
     """Find the first leaf whose leading axis has the wrong length.
 
     Args:
       trees: the PyTrees by name.
-      advice: the name of each tree whose leaves have the axis, and the line that makes it.
       length: the right length; by default, the greatest length that any leaf has.
-      texts: ``wrong``, the call that failed; ``why``, what the axis is for; and ``more``.
+      texts: ``why``, what the axis is for, and ``more``; ``wrong`` and ``right`` if they are sure.
 
     Returns:
       The error, to be raised; None if all leaves have the axis.
     """
-    leaves = leaves_by_path(**{name: trees[name] for name in advice})
+    leaves = leaves_by_path(**trees)
     shapes = {path: np.shape(leaf) for path, leaf in leaves.items()}
     expected = length or max((shape[0] for shape in shapes.values() if shape), default=1)
     for path, shape in shapes.items():
         if shape[:1] != (expected,):
-            right = next(line for name, line in advice.items() if path.startswith(name))
-            return LeadingAxisError(path=path, shape=shape, length=expected, right=right, **texts)
+            return LeadingAxisError(path=path, shape=shape, length=expected, **texts)
     return None
 
 

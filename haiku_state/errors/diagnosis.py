@@ -48,8 +48,8 @@ def named_errors(**trees: Any) -> Iterator[None]:
       Traceback (most recent call last):
         ...
       haiku_state.errors.pairs.StatelessTransformError: the function was transformed with hk.transform, which has no place for state.
-        wrong: hk.transform(f)
-        right: pure_pair(f)
+        wrong: hk.transform(…)
+        right: hk.transform_with_state(…)
         why:   the function keeps state, but the pair that hk.transform returns neither takes nor returns it
         more:  en/haiku/pure_pair.html
 

@@ -17,7 +17,7 @@ class StatelessTransformError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("the function was transformed with hk.transform, which has no place for state.")
     TEXT_WRONG = "hk.transform(…)"
-    TEXT_RIGHT = "pure_pair(…)"
+    TEXT_RIGHT = "hk.transform_with_state(…)"
     TEXT_WHY = _(
         "the function keeps state, but the pair that hk.transform returns neither takes nor "
         "returns it"
@@ -31,7 +31,7 @@ class OutsideTransformError(HaikuStateError, ValueError):
     TEXT_WHAT = _("`{module}` was used outside a transformed function.")
     TEXT_WHY = _(
         "`params` and `state` belong to the init or apply that is running; outside it, there is "
-        "nothing to read: make a pair of a function that calls the module, with `pure_pair`"
+        "nothing to read: call the module in a function, and transform that function"
     )
     MORE = "haiku/pure_pair"
 

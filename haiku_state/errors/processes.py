@@ -11,8 +11,6 @@ class LateStartError(HaikuStateError, RuntimeError):
     """``start_processes`` was called after JAX had started."""
 
     TEXT_WHAT = _("JAX has already started in this process.")
-    TEXT_WRONG = "jax.devices(); start_processes()"
-    TEXT_RIGHT = "start_processes(); jax.devices()"
     TEXT_WHY = _(
         "JAX looks for the devices of all processes once, when it starts: call start_processes "
         "once, before the first array"
@@ -24,7 +22,7 @@ class ProcessStartError(HaikuStateError, RuntimeError):
     """A process cannot be connected to the other processes.
 
     Args:
-      values: ``what``, ``wrong``, ``right``, ``why``, and the values that ``what`` mentions.
+      values: ``what``, ``why``, and the values that ``what`` mentions.
     """
 
     TEXT_WHAT = "{what}"
@@ -43,8 +41,6 @@ class LostProcessError(HaikuStateError, RuntimeError):
         "process {present} of {expected} is waiting for another process, which has died or has "
         "been stuck for {timeout:g} s."
     )
-    TEXT_WRONG = "for batch in data: train_state, metrics = update(train_state, batch)"
-    TEXT_RIGHT = "train_state = restore_checkpoint(directory, train_state)"
     TEXT_WHY = _(
         "each update needs all processes: if one process is lost, all of them stop; start all of "
         "them again from the last checkpoint"

@@ -8,8 +8,6 @@ class MissingAverageError(HaikuStateError, ValueError):
     """The given object contains no averaged params."""
 
     TEXT_WHAT = _("there is no average of:{paths}")
-    TEXT_WRONG = "averaged_params({given})"
-    TEXT_RIGHT = "optimizer = average_params(optimizer, 0.99); averaged_params(train_state)"
     TEXT_WHY = _(
         "the average is kept by `average_params` in the opt_state; params that `freeze_params` "
         "freezes outside of it have no average, and only the whole train state holds their values"
@@ -21,8 +19,6 @@ class NothingFrozenError(HaikuStateError, ValueError):
     """A predicate that should select leaves selects none."""
 
     TEXT_WHAT = _("the predicate matches no leaf. The leaves are:{names}")
-    TEXT_WRONG = '{function}(…, lambda module, name, value: module == "lineer")'
-    TEXT_RIGHT = '{function}(…, lambda module, name, value: module == "linear")'
     TEXT_WHY = _(
         "otherwise nothing would be frozen, and all params would silently continue to change"
     )

@@ -11,7 +11,7 @@ class CheckpointDirectoryError(HaikuStateError, OSError):
     """A directory of checkpoints cannot be used: it belongs to a different run or is inaccessible.
 
     Args:
-      values: ``directory``, ``reason``, ``wrong``, ``right`` and ``why``.
+      values: ``directory``, ``reason`` and ``why``.
     """
 
     TEXT_WHAT = _("the checkpoints in {directory} cannot be used: {reason}.")
@@ -26,7 +26,7 @@ class DamagedFileError(HaikuStateError, ValueError):
     """A file is damaged or was written by something else, or no checkpoint is intact.
 
     Args:
-      values: ``path``, ``damage``, ``wrong`` and ``right``.
+      values: ``path`` and ``damage``.
     """
 
     TEXT_WHAT = _("{path} is damaged, or was written by something else:{damage}")
@@ -41,7 +41,7 @@ class SavedMismatchError(HaikuStateError, ValueError):
     """The saved data belongs to a different model, optimizer or run.
 
     Args:
-      values: ``saved``, ``wanted``, ``differences``, ``wrong`` and ``right``.
+      values: ``saved``, ``wanted`` and ``differences``.
     """
 
     TEXT_WHAT = _("{saved} does not fit {wanted} (- missing, + unknown):{differences}")

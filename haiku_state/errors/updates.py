@@ -71,7 +71,7 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     TEXT_WHAT = _("the replicas differ:{paths}")
     TEXT_WHY = _(
         "each device saw different rows, but the results that it computed from them were not "
-        "averaged"
+        "averaged: `cross_replica_axis` averages statistics, and `jax.lax.pmean` anything else"
     )
     MORE = "update/pmapped_update"
 

@@ -18,14 +18,14 @@ class MissingExtraError(HaikuStateError, ImportError):
 
     Args:
       library: the library that is not installed.
-      extra: the extra of this package that requires it. The right line installs what is missing
-        from that extra, wherever this package came from.
+      extra: the extra of this package that requires it. The command in the text installs what is
+        missing from that extra, wherever this package came from.
     """
 
     TEXT_WHAT = _("{library} is not installed.")
-    TEXT_WRONG = "python -m pip install haiku-state"
-    TEXT_RIGHT = "python -m pip install {requirements}"
-    TEXT_WHY = _("the core of the package works without it")
+    TEXT_WHY = _(
+        "the core of the package works without it; `python -m pip install {requirements}` adds it"
+    )
     MORE = "index"
 
     def __init__(self, library: str, extra: str) -> None:
@@ -64,11 +64,9 @@ class UnmatchedVersionsError(HaikuStateError, ImportError):
     """JAX, Haiku or Optax cannot be imported, usually because their versions do not match."""
 
     TEXT_WHAT = _("JAX, Haiku or Optax cannot be imported: {said}")
-    TEXT_WRONG = "import haiku"
-    TEXT_RIGHT = "python -m haiku_state doctor"
     TEXT_WHY = _(
-        "dm-haiku does not say which version of JAX it needs; the doctor shows what fails and what "
-        "to install"
+        "dm-haiku does not say which version of JAX it needs; `python -m haiku_state doctor` shows "
+        "what fails and what to install"
     )
     MORE = "reference/compatibility"
 
@@ -94,10 +92,11 @@ def matched_versions() -> Iterator[None]:
         said = f"{type(error).__name__}: {error}".splitlines()[0]
         if sys.flags.optimize < 2:
             raise UnmatchedVersionsError(said=said) from error
-        why = _("-OO removes the docstrings, which these libraries read while they are imported")
-        raise UnmatchedVersionsError(
-            said=said, wrong="python -OO", right="python -O", why=why
-        ) from error
+        why = _(
+            "-OO and PYTHONOPTIMIZE=2 remove the docstrings, which these libraries read while they "
+            "are imported; -O keeps them"
+        )
+        raise UnmatchedVersionsError(said=said, why=why) from error
     finally:
         if was_collecting:
             gc.enable()

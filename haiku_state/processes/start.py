@@ -85,8 +85,6 @@ def start_processes(
       Traceback (most recent call last):
         ...
       haiku_state.errors.base.ArgumentError: coordinator is 'localhost', but it must be HOST:PORT.
-        wrong: start_processes('localhost', 2, 0)
-        right: start_processes('localhost:1234', 2, 0)
         why:   every process passes the address at which process 0 listens, the number of processes, and its own id, counted from 0; under a scheduler, pass nothing
         more:  en/api/processes.html
 
@@ -94,14 +92,14 @@ def start_processes(
       JAX's documentation, `Introduction to multi-controller JAX
       <https://docs.jax.dev/en/latest/501/multiprocess.html>`__.
     """  # noqa: E501
-    check_timeout(timeout, "start_processes(timeout={})")
+    check_timeout(timeout)
     address, count, index = _identity(coordinator, num_processes, process_id, timeout)
     if has_started():
         raise LateStartError
     if index == 0:
-        _check_port(address, count)
+        _check_port(address)
     if devices is not None:
-        request_devices(devices, "devices", "start_processes(…, devices={})")
+        request_devices(devices, "devices")
     if count > 1:
         line = translated(JOINING).format(
             address=address, count=count, index=index, timeout=timeout
@@ -140,27 +138,26 @@ def _identity(address: Any, count: Any, index: Any, timeout: float) -> tuple[str
         return _scheduled(timeout)
     match = _ADDRESS.fullmatch(str(address))
     if match is None or int(match[2]) >= 2**16:
-        name, expected = "coordinator", "HOST:PORT"
+        name, value, expected = "coordinator", address, "HOST:PORT"
     elif not isinstance(count, int) or count < 1:
-        name, expected = "num_processes", "1, 2, …"
+        name, value, expected = "num_processes", count, "1, 2, …"
     elif not isinstance(index, int) or not 0 <= index < count:
-        name, expected = "process_id", "0, …, num_processes - 1"
+        name, value, expected = "process_id", index, "0, …, num_processes - 1"
     else:
         return address, count, index
-    given = {"coordinator": address, "num_processes": count, "process_id": index}
-    raise arguments.process_identity(name, expected, given)
+    raise arguments.process_identity(name, value, expected)
 
 
 def _scheduled(timeout: float) -> tuple[str, int, int]:
     """Return what JAX reads from the variables that a scheduler has set."""
-    missing = "SLURM_PROCID, OMPI_COMM_WORLD_RANK, …"
     try:
         address, count, index = scheduler_processes(round(timeout))
-        if address is not None and count is not None and index is not None:
-            return address, count, index
     except KeyError as error:
-        missing = error.args[0]
-    raise arguments.no_scheduler(missing)
+        raise arguments.no_scheduler(error.args[0]) from None
+    if address is not None and count is not None and index is not None:
+        return address, count, index
+    found = {"coordinator": address, "num_processes": count, "process_id": index}
+    raise arguments.no_scheduler(", ".join(name for name in found if found[name] is None))
 
 
 def _is_alone_on_machine() -> bool:
@@ -182,9 +179,9 @@ def _check_same(settings: Mapping[str, Any], timeout: float) -> None:
         raise in_all(error)
 
 
-def _check_port(address: str, count: int) -> None:
+def _check_port(address: str) -> None:
     """Reject a port that process 0 cannot use: JAX would end with a segmentation fault."""
     try:
         socket.create_server(("", int(address.rpartition(":")[2]))).close()
     except OSError as error:
-        raise arguments.taken_port(address, count, error) from error
+        raise arguments.taken_port(address, error) from error

@@ -124,7 +124,7 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
       JAX's documentation, `Introduction to multi-controller JAX
       <https://docs.jax.dev/en/latest/501/multiprocess.html>`__.
     """
-    check_timeout(timeout, "watch_processes(timeout={})")
+    check_timeout(timeout)
     index, count = (jax.process_index(), jax.process_count()) if has_joined() else (0, 1)
     lost = LostProcessError(present=index, expected=count, timeout=timeout)
     with watching(timeout, count, lost) as watch:
@@ -220,7 +220,7 @@ def end_after_failure() -> None:
         end_processes(1)
 
 
-def check_timeout(timeout: Any, call: str) -> None:
+def check_timeout(timeout: Any) -> None:
     """Reject a timeout that a thread cannot wait for."""
     if not (isinstance(timeout, int | float) and 0 < timeout <= threading.TIMEOUT_MAX):
-        raise arguments.timeout(timeout, call)
+        raise arguments.timeout(timeout)

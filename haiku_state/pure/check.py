@@ -75,8 +75,6 @@ def check_state(
         ...
       haiku_state.errors.state.StateDtypeError: the returned state has different dtypes:
           state['counter']['count']: int32[] -> float32[]
-        wrong: state['counter']['count'].dtype == jnp.int32
-        right: state['counter']['count'].dtype == jnp.float32
         why:   `jit` would retrace and `scan` would fail: start with a dtype that holds what each call returns, and return that dtype
         more:  en/api/pure.html
 

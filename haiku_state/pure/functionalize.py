@@ -107,9 +107,9 @@ def functionalize(
     fields = ["apply" if name == "__call__" or len(chosen) == 1 else name for name in chosen]
     for name, field in zip(chosen, fields, strict=True):
         if name not in public or name == "init" or fields.count(field) > 1:
-            raise arguments.no_method(cls, name, public)
+            raise arguments.no_method(name, public)
         if not isinstance(members[name], FunctionType | property):
-            raise arguments.wrapped_method(cls, name, field, type(members[name]))
+            raise arguments.wrapped_method(cls, name, type(members[name]))
     static = (static,) if isinstance(static, str) else tuple(static)
     functions = [_apply(cls, name, members[name], static) for name in chosen]
     make: Any = namedtuple
@@ -122,7 +122,7 @@ def _init(cls: Any, static: Sequence[str]) -> Callable[..., Any]:
         parting = _Parting(static)
         state = parting.part(cls(*args, **kwargs))
         if unknown := set(static) - parting.found:
-            raise arguments.static_names(cls, unknown, static)
+            raise arguments.static_names(unknown)
         return state
 
     init.__doc__ = cls.__init__.__doc__

@@ -110,7 +110,7 @@ def _function_of(
         with hk.custom_getter(_refuse_stacked, params=False, state=True):
             output = module(*args, *inputs, **kwargs, **named)
         if isinstance(output, hk.Module):
-            raise arguments.uncalled(output, bool(inputs or named))
+            raise arguments.uncalled(output)
         return output
 
     bound = inspect.signature(functools.partial(module, *args, **kwargs))

@@ -74,7 +74,7 @@ def average_params(
     import optax
 
     if not 0.0 <= decay_rate < 1.0:
-        raise arguments.average_decay_rate(decay_rate)
+        raise arguments.decay_rate(decay_rate, "api/recipes")
 
     def init(params: Any) -> AveragedParamsState:
         # a copy: a buffer that is both param and average could not be donated
@@ -146,8 +146,7 @@ def averaged_params(train_state: Any) -> Params:
     leaves = jax.tree_util.tree_leaves_with_path(average, is_leaf=is_masked)
     missing = [f"params{jax.tree_util.keystr(path)}" for path, leaf in leaves if is_masked(leaf)]
     if missing:
-        given = "train_state" if is_whole else "opt_state"
-        raise MissingAverageError(paths=as_lines(missing), given=given)
+        raise MissingAverageError(paths=as_lines(missing))
     return average
 
 

@@ -59,7 +59,7 @@ def freeze_params(
     def labels(params: Any) -> Any:
         result = hk.data_structures.map(label, params)
         if "frozen" not in jax.tree.leaves(result):
-            raise NothingFrozenError(names=_names("params", params), function="freeze_params")
+            raise NothingFrozenError(names=_names("params", params))
         return result
 
     parts = optax.multi_transform({"trained": optimizer, "frozen": optax.set_to_zero()}, labels)
@@ -116,7 +116,7 @@ def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
     def with_frozen(params: Any, state: Any, rng: Any, batch: Batch, /) -> Any:
         frozen = hk.data_structures.filter(predicate, state)
         if not frozen:
-            raise NothingFrozenError(names=_names("state", state), function="freeze_state")
+            raise NothingFrozenError(names=_names("state", state))
         result: Any = loss_fn(params, state, rng, batch)
         match result:
             case (loss, (dict() as new_state, metrics)):

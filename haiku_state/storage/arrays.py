@@ -43,7 +43,7 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
       `Haiku issue 18 <https://github.com/google-deepmind/dm-haiku/issues/18>`__, on saving and
       loading.
     """
-    leaves = _flattened({"params": params, "state": state}, "params, state = init(rng, inputs)")
+    leaves = _flattened({"params": params, "state": state})
     for path, leaf in leaves.items():
         _check_one_replica(path, leaf)
     return _nested({path: np.array(leaf) for path, leaf in leaves.items()})
@@ -77,8 +77,8 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
     References:
       The inverse of :func:`to_numpy`.
     """
-    given = _flattened(arrays, "arrays = to_numpy(params, state)")
-    wanted = _flattened({"params": params, "state": state}, "params, state = init(rng, inputs)")
+    given = _flattened(arrays)
+    wanted = _flattened({"params": params, "state": state})
     common = [path for path in wanted if path in given]
     if common and all(given[p].shape[1:] == np.shape(wanted[p]) != given[p].shape for p in common):
         shape, expected = given[common[0]].shape, np.shape(wanted[common[0]])
@@ -88,8 +88,6 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
             saved="arrays",
             wanted="params, state",
             differences=errors.as_lines(found),
-            wrong="from_numpy(arrays, params, state)",
-            right="params, state = init(rng, inputs); from_numpy(arrays, params, state)",
         )
     loaded = _nested({path: jnp.array(given[path]) for path in wanted})
     return loaded["params"], loaded["state"]
@@ -124,11 +122,11 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
       <https://numpy.org/doc/stable/reference/generated/numpy.savez.html>`__.
     """
     entries: dict[str, Any] = {}
-    for names, array in _flattened(arrays, "arrays = to_numpy(params, state)").items():
+    for names, array in _flattened(arrays).items():
         array = np.asarray(array)
         entry = ":".join((*names, str(array.dtype)))
         if entry.count(":") != 3 or array.dtype.hasobject:
-            raise arguments.unsavable_array(_show(names), names, array)
+            raise arguments.unsavable_array(_show(names), array)
         known = array.dtype.isbuiltin == 1
         entries[entry] = array if known else array.view(f"u{array.dtype.itemsize}")
     path = Path(path)
@@ -180,17 +178,15 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
             raise errors.DamagedFileError(
                 path=path,
                 damage=errors.as_lines([f"{type(error).__name__}: {error}"]),
-                wrong=f'load_numpy("{path}")',
-                right=f'save_numpy("{path}", to_numpy(params, state))',
             ) from error
 
 
-def _flattened(arrays: Any, right: str) -> dict[Path3, Any]:
+def _flattened(arrays: Any) -> dict[Path3, Any]:
     """Return the arrays by kind, module and name."""
     leaves = dict(_leaves(arrays))
     for path, leaf in leaves.items():
         if len(path) != 3 or path[0] not in ("params", "state") or not hasattr(leaf, "dtype"):
-            raise arguments.not_params(_show(path), leaf, right)
+            raise arguments.not_params(_show(path), leaf)
     return leaves
 
 

@@ -31,7 +31,6 @@ from haiku_state import errors
 from haiku_state.errors import arguments
 from haiku_state.errors.base import restored
 from haiku_state.errors.describe import is_weak, leaves_by_path, with_dicts
-from haiku_state.errors.language import deferred as _
 from haiku_state.exchange import gathered, in_all
 from haiku_state.storage.leaves import (
     arrays_of,
@@ -57,16 +56,6 @@ LARGE = 2**20
 
 # a folder with this in its name is not complete, or being deleted; Orbax ignores it too
 UNFINISHED = ".orbax-checkpoint-tmp-"
-
-
-_UNWRITABLE = _(
-    "`directory` must be a writable folder with enough free space, the same in all processes; the "
-    "older checkpoints are untouched"
-)
-_UNREADABLE = _(
-    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
-    "access to the folder and enough memory"
-)
 
 
 class Restored(NamedTuple):
@@ -151,8 +140,8 @@ def save_checkpoint(
       Orbax's documentation, `Checkpointing
       <https://orbax.readthedocs.io/en/latest/guides/checkpoint/orbax_checkpoint_101.html>`__.
     """
-    directory = _local(directory, "save_checkpoint")
-    processes = _Processes(directory, "save_checkpoint", _UNWRITABLE)
+    directory = _local(directory)
+    processes = _Processes(directory, arguments.UNWRITABLE)
 
     def checked() -> tuple[int, Any]:
         _check_keep(keep)
@@ -246,8 +235,8 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     References:
       The inverse of :func:`save_checkpoint`.
     """
-    directory = _local(directory, "restore_checkpoint")
-    processes = _Processes(directory, "restore_checkpoint", _UNREADABLE)
+    directory = _local(directory)
+    processes = _Processes(directory, arguments.UNREADABLE)
     places = processes.each(lambda: arrays_of(like))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
@@ -276,10 +265,10 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 # --- what is checked before anything is written or loaded
 
 
-def _local(directory: str | os.PathLike[str], function: str) -> Path:
+def _local(directory: str | os.PathLike[str]) -> Path:
     """Return the folder; a URL would become a folder of that name here."""
     if "://" in str(directory):
-        raise arguments.checkpoint_url(str(directory), function)
+        raise arguments.checkpoint_url(str(directory))
     return Path(os.path.abspath(directory))
 
 
@@ -353,7 +342,7 @@ def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
             continue
         if other == step and manifest["leaves"] == leaves:
             return True
-        raise arguments.checkpoints_of_another(directory, step, other)
+        raise arguments.checkpoints_of_another(directory, other)
     return False
 
 
@@ -531,7 +520,6 @@ class _Processes(NamedTuple):
     """All processes, in one call of a function on a directory."""
 
     directory: Path
-    function: str
     why: str
 
     def first(self, call: Callable[[], Any]) -> Any:
@@ -572,7 +560,7 @@ class _Processes(NamedTuple):
         return result
 
     def _named(self, error: Exception) -> errors.HaikuStateError:
-        named = arguments.checkpoint_failure(self.directory, self.function, error, self.why)
+        named = arguments.checkpoint_failure(self.directory, error, self.why)
         named.__cause__ = error
         return named
 

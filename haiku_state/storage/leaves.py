@@ -51,7 +51,7 @@ def arrays_of(train_state: Any) -> Any:
         except (TypeError, ValueError, OverflowError):
             array = None
         if array is None or counts[name] > 1:
-            raise arguments.unsavable_leaf(path, leaf)
+            raise arguments.unsavable_leaf(path, leaf, counts[name] == 1)
         if array.is_deleted():
             raise DonatedBufferError(path=path)
         arrays.append(array)
@@ -74,6 +74,8 @@ def _exact(leaf: Any) -> jax.Array:
         raise TypeError
     if not _is_key(array):
         tensorstore.dtype(array.dtype.name)
+        if array.dtype.name.startswith("float4"):
+            raise TypeError  # tensorstore knows the dtype, but no number of it fills a byte
     return array
 
 

@@ -44,7 +44,7 @@ def use_devices(count: int) -> list[jax.Device]:
       <https://docs.jax.dev/en/latest/201/sharding.html>`__, on simulated devices.
     """
     before, was_started = dict(os.environ), has_started()
-    request_devices(count, "count", "use_devices({})")
+    request_devices(count, "count")
     try:
         devices = jax.local_devices()
         if len(devices) < count:
@@ -59,16 +59,15 @@ def use_devices(count: int) -> list[jax.Device]:
     return devices[:count]
 
 
-def request_devices(count: int, argument: str, call: str) -> None:
+def request_devices(count: int, argument: str) -> None:
     """Ask for devices in the environment, before JAX starts.
 
     Args:
       count: how many, 1–1024.
       argument: the name that the caller's argument has.
-      call: the call that is being made, with ``{}`` in place of the number.
     """
     if not 1 <= count <= MOST:
-        raise arguments.device_number(argument, count, MOST, call)
+        raise arguments.device_number(argument, count, MOST)
     flags = os.environ.get("XLA_FLAGS", "")
     if _FORCE not in flags:
         os.environ["XLA_FLAGS"] = f"{flags} {_FORCE}={count}".strip()

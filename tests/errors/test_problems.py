@@ -1,14 +1,10 @@
-"""The problems of newcomers: each ends in its error, and its right line works."""
-
-import re
+"""What the errors of newcomers' problems leave behind."""
 
 import haiku as hk
 import jax
 import pytest
-from chinese import ZH
 from haiku_site.content.error_cases import (
     FOUR,
-    PROBLEMS,
     SGD,
     X,
     dropped_state,
@@ -27,42 +23,6 @@ from haiku_state import errors
 def one_key_for_all_cases():
     with jax.debug_key_reuse(False):
         yield
-
-
-each_problem = pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
-
-
-def text_of(problem, language, monkeypatch):
-    monkeypatch.setenv("HAIKU_STATE_LANG", language)
-    with pytest.raises(problem.error) as caught:
-        problem.fails()
-    return str(caught.value)
-
-
-@pytest.mark.usefixtures("standard_promotion")
-@each_problem
-def test_the_call_ends_in_the_named_error_and_the_right_line_works(problem, monkeypatch):
-    assert text_of(problem, "en", monkeypatch) == (
-        f"{problem.what}\n"
-        f"  wrong: {problem.wrong}\n"
-        f"  right: {problem.right}\n"
-        f"  why:   {problem.why}\n"
-        f"  more:  en/{problem.more}.html"
-    )
-    problem.works()
-
-
-@pytest.mark.usefixtures("standard_promotion")
-@each_problem
-def test_in_chinese_the_code_stays_and_no_english_prose_is_left(problem, monkeypatch):
-    *what, wrong, right, why, more = text_of(problem, "zh", monkeypatch).splitlines()
-    assert what[1:] == problem.what.splitlines()[1:]  # the leaves by their paths
-    assert (wrong, right) == (f"  错误写法：{problem.wrong}", f"  正确写法：{problem.right}")
-    assert why.startswith("  原因：")
-    assert more == f"  详见：{ZH}/{problem.more}.html"
-    for prose in (what[0], why):
-        assert re.search(r"[\u4e00-\u9fff]{2}", prose), prose
-        assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", prose), prose
 
 
 @pytest.mark.parametrize(

@@ -66,8 +66,8 @@ def test_the_option_that_removes_docstrings_is_named(optimize, monkeypatch):
     monkeypatch.setattr(sys, "flags", types.SimpleNamespace(optimize=optimize))
     with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
         inside("jax", "None.split")
-    right = "python -O" if optimize == 2 else "python -m haiku_state doctor"
-    assert f"\n  right: {right}\n" in str(caught.value)
+    told = "-O keeps them" if optimize == 2 else "`python -m haiku_state doctor` shows"
+    assert told in str(caught.value)
 
 
 REQUIRED = [
@@ -96,7 +96,7 @@ def test_what_an_extra_lacks_is_named(extra, installed, right, monkeypatch):
     monkeypatch.setattr(metadata, "requires", lambda name: REQUIRED)
     monkeypatch.setattr(metadata, "version", version)
     text = str(MissingExtraError(library="a library", extra=extra))
-    assert f"\n  right: python -m pip install {right}\n" in text
+    assert f"`python -m pip install {right}`" in text
 
 
 def test_a_checkout_that_is_not_installed_names_the_library_alone(monkeypatch):
@@ -105,4 +105,4 @@ def test_a_checkout_that_is_not_installed_names_the_library_alone(monkeypatch):
 
     monkeypatch.setattr(metadata, "requires", requires)
     text = str(MissingExtraError(library="flax", extra="more"))
-    assert "\n  right: python -m pip install flax\n" in text
+    assert "`python -m pip install flax`" in text

@@ -297,55 +297,47 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
         pair.apply(params, state, None, x, True)
     assert str(caught.value) == (
         "a mean over the axis 'devices' was requested, but that axis is not bound here.\n"
-        "  wrong: apply(params, state, rng, inputs)\n"
-        "  right: jax.pmap(apply, axis_name='devices')(params, state, rng, inputs)\n"
-        "  why:   pmap, vmap and shard_map bind axes, and so do pmap_update and shard_map_update; "
-        "on a single device, leave cross_replica_axis as None: names and shapes are the same\n"
+        "  why:   only pmap, vmap and shard_map bind an axis, under the name that they are given, "
+        "and so do pmap_update and shard_map_update; everywhere else, cross_replica_axis must be "
+        "None: names and shapes are the same\n"
         "  more:  en/update/pmapped_update.html"
     )
     with pytest.raises(UnboundAxisError, match=r"^a mean over the axis 'devices'"):
         jax.jit(lambda x: pair.apply(params, state, None, x, True))(x)
 
 
-# arguments, at the call; the value as it is shown, the setting against it, and the one it needs
+# arguments, at the call; the value as it is shown, and the setting against it
 CONTRADICTIONS = {
     "scale_init": (
         {"create_scale": False, "scale_init": jnp.zeros},
         (),
-        ("zeros", "create_scale=False", "create_scale=True"),
+        ("zeros", "create_scale=False"),
     ),
     "offset_init": (
         {"create_offset": False, "offset_init": jnp.zeros},
         (),
-        ("zeros", "create_offset=False", "create_offset=True"),
+        ("zeros", "create_offset=False"),
     ),
     "cross_replica_axis_index_groups": (
         {"cross_replica_axis_index_groups": [[0, 1]]},
         (),
-        ("[[0, 1]]", "cross_replica_axis=None", 'cross_replica_axis="devices"'),
+        ("[[0, 1]]", "cross_replica_axis=None"),
     ),
     "scale": (
         {},
         (False, np.ones(3, np.float32)),
-        ("float32[3]", "create_scale=True", "create_scale=False"),
+        ("float32[3]", "create_scale=True"),
     ),
-    "offset": ({}, (False, None, 1.0), ("1.0", "create_offset=True", "create_offset=False")),
+    "offset": ({}, (False, None, 1.0), ("1.0", "create_offset=True")),
 }
 
 
 @pytest.mark.parametrize("given", CONTRADICTIONS)
 def test_arguments_that_contradict_each_other_are_refused(given):
-    arguments, at_call, (shown, setting, needed) = CONTRADICTIONS[given]
+    arguments, at_call, (shown, setting) = CONTRADICTIONS[given]
     with pytest.raises(ArgumentError) as caught:
         pair_of(hs.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)
-    end = f"…)(inputs, is_training, {given}={given})" if at_call else f"{given}={given}, …)"
-    assert str(caught.value) == (
-        f"{given} is {shown}, but it must be None ({setting}).\n"
-        f"  wrong: BatchNorm({setting}, {end}\n"
-        f"  right: BatchNorm({needed}, {end}\n"
-        "  why:   one of the two arguments would be silently ignored\n"
-        "  more:  en/api/modules.html"
-    )
+    assert caught.value.what == (f"{given} is {shown}, but it must be None ({setting}).")
     with pytest.raises(ValueError, match=r"Cannot|must"):
         pair_of(hk.BatchNorm, **arguments).init(None, inputs_of((4, 3)), True, *at_call)
 
@@ -355,26 +347,8 @@ def test_an_unknown_data_format_is_haikus_error():
         pair_of(hs.BatchNorm, data_format="channels_middle").init(None, inputs_of((4, 3)), True)
 
 
-FLOATING = (
-    "an array of a floating dtype",
-    "module(inputs, …)",
-    "module(inputs.astype(jnp.float32), …)",
-    "the mean of integers is usually not an integer, so it would be rounded",
-)
-ONE_EXAMPLE = (
-    "an array of rank 2 or more",
-    "BatchNorm(…)(example, is_training)",
-    "BatchNorm(…)(jnp.stack(examples), is_training)",
-    "the mean of one example is the example itself, so the output would be 0",
-)
-EPS = (
-    "the variance may be 0, and if the sum of the variance and eps is negative, it has no square "
-    "root"
-)
-FLAG = (
-    "Python treats every value as true or false: the string 'False' counts as true, and None as "
-    "false"
-)
+FLOATING = "an array of a floating dtype"
+ONE_EXAMPLE = "an array of rank 2 or more"
 
 
 def no_such_axis(axis):
@@ -382,49 +356,39 @@ def no_such_axis(axis):
         "axis (inputs: float32[4,3])",
         axis,
         "a tuple of one or more axes of the inputs",
-        f"BatchNorm(…, axis={axis})",
-        "BatchNorm(…, axis=(0,))",
-        "the mean and the variance are taken over these axes",
     )
-
-
-def out_of_range(name, value, expected, right, why):
-    return name, value, expected, f"{name}={value}", f"{name}={right}", why
 
 
 ROWS = np.ones((4, 3), np.float32)
 # arguments of the module, the inputs, is_training; what the error says
 REFUSED = {
-    "int32": ({}, ROWS.astype(np.int32), True, ("inputs", "int32[4,3]", *FLOATING)),
-    "bool": ({}, ROWS > 0, True, ("inputs", "bool[4,3]", *FLOATING)),
-    "complex": ({}, ROWS.astype(np.complex64), True, ("inputs", "complex64[4,3]", *FLOATING)),
-    "scalar": ({}, ROWS[0, 0], True, ("inputs", "float32[]", *ONE_EXAMPLE)),
-    "one example": ({}, ROWS[0], True, ("inputs", "float32[3]", *ONE_EXAMPLE)),
+    "int32": ({}, ROWS.astype(np.int32), True, ("inputs", "int32[4,3]", FLOATING)),
+    "bool": ({}, ROWS > 0, True, ("inputs", "bool[4,3]", FLOATING)),
+    "complex": ({}, ROWS.astype(np.complex64), True, ("inputs", "complex64[4,3]", FLOATING)),
+    "scalar": ({}, ROWS[0, 0], True, ("inputs", "float32[]", ONE_EXAMPLE)),
+    "one example": ({}, ROWS[0], True, ("inputs", "float32[3]", ONE_EXAMPLE)),
     "axis beyond": ({"axis": (2,)}, ROWS, True, no_such_axis((2,))),
     "axis before": ({"axis": (0, -3)}, ROWS, True, no_such_axis((0, -3))),
     "no axis": ({"axis": ()}, ROWS, True, no_such_axis(())),
     "a number as axis": ({"axis": -2}, ROWS, True, no_such_axis(-2)),
-    "eps": ({"eps": -1e-5}, ROWS, True, out_of_range("eps", -1e-5, "0 or more", "1e-5", EPS)),
+    "eps": ({"eps": -1e-5}, ROWS, True, ("eps", -1e-5, "0 or more")),
     "eps NaN": (
         {"eps": float("nan")},
         ROWS,
         True,
-        out_of_range("eps", "nan", "0 or more", "1e-5", EPS),
+        ("eps", "nan", "0 or more"),
     ),
-    "string": ({}, ROWS, "False", out_of_range("is_training", "'False'", "a bool", "True", FLAG)),
-    "None": ({}, ROWS, None, out_of_range("is_training", "None", "a bool", "True", FLAG)),
+    "string": ({}, ROWS, "False", ("is_training", "'False'", "a bool")),
+    "None": ({}, ROWS, None, ("is_training", "None", "a bool")),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_it_cannot_normalize_is_refused(name):
-    arguments, x, is_training, (argument, value, expected, wrong, right, why) = REFUSED[name]
+    arguments, x, is_training, (argument, value, expected) = REFUSED[name]
     with pytest.raises(ArgumentError) as caught:
         pair_of(hs.BatchNorm, **arguments).init(None, x, is_training)
-    assert str(caught.value) == (
-        f"{argument} is {value}, but it must be {expected}.\n"
-        f"  wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  en/api/modules.html"
-    )
+    assert caught.value.what == (f"{argument} is {value}, but it must be {expected}.")
 
 
 def test_an_axis_that_is_named_twice_counts_once():
@@ -454,8 +418,6 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
     name = "hidden" if is_training else "average"
     assert str(caught.value) == (
         f"state['batch_norm/~/mean_ema']['{name}'] is (1, 1), but it must be (1, 3).\n"
-        "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
-        "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
         "  why:   init sets all shapes from the features of its inputs and the arguments of the "
         "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"

@@ -152,14 +152,7 @@ def test_a_decay_rate_outside_the_unit_interval_is_refused(decay):
     pair = exponential(decay)
     with pytest.raises(ArgumentError) as caught:
         pair.init(None, jnp.float32(0))
-    assert str(caught.value) == (
-        f"decay_rate is {decay}, but it must be in [0, 1).\n"
-        f"  wrong: decay_rate={decay}\n"
-        "  right: decay_rate=0.99\n"
-        "  why:   the past is weighted by decay_rate and the new value by 1 - decay_rate: the "
-        "first weight must not be negative, and the second must be positive\n"
-        "  more:  en/api/modules.html"
-    )
+    assert caught.value.what == (f"decay_rate is {decay}, but it must be in [0, 1).")
 
 
 pairs = st.sampled_from([SUM_AND_COUNT, *map(exponential, DECAYS)])
@@ -260,20 +253,11 @@ def test_initialize_makes_an_average_to_read_before_the_first_value(module):
 REFUSED = {
     "both": (
         {"warmup_length": 3},
-        "warmup_length is 3, but it must be 0 with zero_debias=True.\n"
-        "  wrong: warmup_length=3\n"
-        "  right: warmup_length=3, zero_debias=False\n"
-        "  why:   zero_debias corrects for starting at zero, but a warm-up starts at the first "
-        "values themselves\n"
-        "  more:  en/api/modules.html",
+        "warmup_length is 3, but it must be 0 with zero_debias=True.",
     ),
     "negative": (
         {"warmup_length": -1, "zero_debias": False},
-        "warmup_length is -1, but it must be 0 or more.\n"
-        "  wrong: warmup_length=-1\n"
-        "  right: warmup_length=0\n"
-        "  why:   warmup_length is the number of calls for which the average is the last value\n"
-        "  more:  en/api/modules.html",
+        "warmup_length is -1, but it must be 0 or more.",
     ),
 }
 
@@ -287,6 +271,6 @@ def test_a_warm_up_that_makes_no_sense_is_refused_as_in_haiku(arguments, text):
 
     with pytest.raises(ArgumentError) as caught:
         pair_of(hs).init(None, jnp.ones(3))
-    assert str(caught.value) == text
+    assert caught.value.what == text
     with pytest.raises(ValueError, match=r"warm|Zero debias"):
         pair_of(hk).init(None, jnp.ones(3))

@@ -36,8 +36,6 @@ LIMIT = 400  # seconds that a process may take before it is killed, and the test
 LOST = """\
 haiku_state.errors.processes.LostProcessError: process %d of 2 is waiting for another process, \
 which has died or has been stuck for %d s.
-  wrong: for batch in data: train_state, metrics = update(train_state, batch)
-  right: train_state = restore_checkpoint(directory, train_state)
   why:   each update needs all processes: if one process is lost, all of them stop; start all of \
 them again from the last checkpoint
   more:  en/api/processes.html
@@ -227,8 +225,6 @@ def test_processes_that_disagree_say_so(workers, count, found):
 
 DISAGREE = """\
 haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
-  wrong: start_processes(…, settings={'seed': process_id})
-  right: start_processes(…, settings={'seed': 0})
   why:   all processes run one program on one train state: start each process with the same settings
   more:  en/api/processes.html
 """
@@ -250,8 +246,6 @@ def test_train_states_that_differ_between_processes_are_named(workers, bias):
 DIFFER = """\
 haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
     train_state['b']
-  wrong: init_train_state(init, optimizer, jax.random.key(process_id), inputs)
-  right: init_train_state(init, optimizer, jax.random.key(0), inputs)
   why:   each process creates its own copy, so all processes must start from the same seed or the \
 same file
   more:  en/update/pmapped_update.html
@@ -350,8 +344,6 @@ UNJOINED = """\
 haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not join the others at \
 {address}: one of them is missing or has a different num_processes, or two of them have \
 the same process_id, such as {index}.
-  wrong: start_processes('{address}', 2, {index})
-  right: start_processes('{address}', 2, 0); …; start_processes('{address}', 2, 1)
   why:   start each process once, on a machine that can reach that address, with the same \
 num_processes and a process_id of its own
   more:  en/api/processes.html
@@ -375,7 +367,7 @@ def test_a_process_id_that_is_taken(workers):
         worker.wait_for("looping")
     address, port = both[0].address, int(both[0].address.partition(":")[2])
     code, text = workers.start("start", address, 2, 0).end()
-    assert (code, TAKEN.format(port=port, other=port + 1) in text) == (1, True), text
+    assert (code, TAKEN.format(port=port) in text) == (1, True), text
     code, text = workers.start("start", address, 2, 1, timeout=4).end()
     assert code == watch.LOST
     assert UNJOINED.format(address=address, index=1) in text
@@ -449,8 +441,6 @@ def test_several_cpu_devices_and_an_old_jax(workers):
 
 OLD = """\
 ProcessStartError: each process has 2 CPU devices, but this JAX can connect only one of them.
-  wrong: XLA_FLAGS="--xla_force_host_platform_device_count=2"
-  right: XLA_FLAGS="--xla_force_host_platform_device_count=1"
   why:   before JAX 0.4.33, the devices of a process connected one after the other, while each of \
 them waited for all the others, so the first update would never end
   more:  en/api/processes.html
@@ -458,38 +448,24 @@ them waited for all the others, so the first update would never end
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what", "right"),
+    ("arguments", "what"),
     [
-        (("localhost", 2, 0), "coordinator is 'localhost', but it must be HOST:PORT", 0),
-        ((":1234", 2, 0), "coordinator is ':1234', but it must be HOST:PORT", 0),
-        (("::1:1234", 2, 0), "coordinator is '::1:1234', but it must be HOST:PORT", 0),
-        (("a:70000", 2, 0), "coordinator is 'a:70000', but it must be HOST:PORT", 0),
-        ((None, 2, 0), "coordinator is None, but it must be HOST:PORT", 0),
-        (("a:1", None, 0), "num_processes is None, but it must be 1, 2, …", 1),
-        (("a:1", 0, 0), "num_processes is 0, but it must be 1, 2, …", 1),
-        (("a:1", 3, None), "process_id is None, but it must be 0, …, num_processes - 1", 2),
-        (("a:1", 3, 3), "process_id is 3, but it must be 0, …, num_processes - 1", 2),
-        (("[::1]:1234", 3, "0"), "process_id is '0', but it must be 0, …, num_processes - 1", 2),
+        (("localhost", 2, 0), "coordinator is 'localhost', but it must be HOST:PORT"),
+        ((":1234", 2, 0), "coordinator is ':1234', but it must be HOST:PORT"),
+        (("::1:1234", 2, 0), "coordinator is '::1:1234', but it must be HOST:PORT"),
+        (("a:70000", 2, 0), "coordinator is 'a:70000', but it must be HOST:PORT"),
+        ((None, 2, 0), "coordinator is None, but it must be HOST:PORT"),
+        (("a:1", None, 0), "num_processes is None, but it must be 1, 2, …"),
+        (("a:1", 0, 0), "num_processes is 0, but it must be 1, 2, …"),
+        (("a:1", 3, None), "process_id is None, but it must be 0, …, num_processes - 1"),
+        (("a:1", 3, 3), "process_id is 3, but it must be 0, …, num_processes - 1"),
+        (("[::1]:1234", 3, "0"), "process_id is '0', but it must be 0, …, num_processes - 1"),
     ],
 )
-def test_bad_arguments_are_named(arguments, what, right):
-    fitting = list(arguments)
-    fitting[right] = ("localhost:1234", 2, 0)[right]
+def test_bad_arguments_are_named(arguments, what):
     with pytest.raises(ArgumentError) as error:
         start_processes(*arguments)
-    assert text_of(error) == ARGUMENT.format(
-        what=what, wrong=", ".join(map(repr, arguments)), right=", ".join(map(repr, fitting))
-    )
-
-
-ARGUMENT = """\
-ArgumentError: {what}.
-  wrong: start_processes({wrong})
-  right: start_processes({right})
-  why:   every process passes the address at which process 0 listens, the number of processes, and \
-its own id, counted from 0; under a scheduler, pass nothing
-  more:  en/api/processes.html
-"""
+    assert error.value.what == f"{what}."
 
 
 @pytest.mark.parametrize("timeout", [0, -1, "60", None, float("nan"), float("inf")])
@@ -503,8 +479,6 @@ def test_a_bad_timeout_is_named(timeout):
 
 TIMEOUT = """\
 ArgumentError: timeout is {0!r}, but it must be a positive number of seconds.
-  wrong: watch_processes(timeout={0!r})
-  right: watch_processes(timeout=300)
   why:   after that time without progress the process ends with a message
   more:  en/api/processes.html
 """
@@ -526,7 +500,7 @@ def test_no_arguments_and_no_scheduler(monkeypatch, job):
     with pytest.raises(ProcessStartError) as error:
         start_processes()
     # JAX 0.6 and older take the number of the job alone for a scheduler, and look for the rest
-    missing = {"SLURM_PROCID, OMPI_COMM_WORLD_RANK, …"} | (
+    missing = {"coordinator, num_processes, process_id"} | (
         {"SLURM_STEP_NODELIST"} if job else set()
     )
     assert text_of(error) in {ENVIRONMENT.format(missing=name) for name in missing}
@@ -535,8 +509,6 @@ def test_no_arguments_and_no_scheduler(monkeypatch, job):
 ENVIRONMENT = """\
 ProcessStartError: start_processes() was called without arguments, but the environment has no \
 {missing}.
-  wrong: start_processes()
-  right: start_processes('localhost:1234', 2, 0)
   why:   without arguments, JAX asks the scheduler that started the process (Slurm, Open MPI, \
 Kubernetes, a TPU pod); without one, pass the arguments
   more:  en/api/processes.html
@@ -549,10 +521,7 @@ def test_devices_out_of_range_are_named_and_change_nothing(count, monkeypatch):
     before = dict(os.environ)
     with pytest.raises(ArgumentError) as caught:
         start_processes(f"localhost:{free_port()}", 1, 0, devices=count)
-    what, wrong, right, *_ = str(caught.value).splitlines()
-    assert what == f"devices is {count}, but it must be 1–1024."
-    assert wrong == f"  wrong: start_processes(…, devices={count})"
-    assert right == f"  right: start_processes(…, devices={min(max(count, 1), 1024)})"
+    assert caught.value.what == f"devices is {count}, but it must be 1–1024."
     assert dict(os.environ) == before
 
 
@@ -565,8 +534,6 @@ def test_jax_has_already_started():
 
 LATE = """\
 LateStartError: JAX has already started in this process.
-  wrong: jax.devices(); start_processes()
-  right: start_processes(); jax.devices()
   why:   JAX looks for the devices of all processes once, when it starts: call start_processes \
 once, before the first array
   more:  en/api/processes.html
@@ -578,13 +545,11 @@ def test_a_port_that_is_taken(workers):
         port = server.getsockname()[1]
         code, text = workers.start("start", f"localhost:{port}", 2, 0).end()
     assert code == 1
-    assert TAKEN.format(port=port, other=port + 1) in text
+    assert TAKEN.format(port=port) in text
 
 
 TAKEN = """\
 ProcessStartError: process 0 cannot listen at localhost:{port}: Address already in use.
-  wrong: start_processes('localhost:{port}', 2, 0)
-  right: start_processes('localhost:{other}', 2, 0)
   why:   the port must be free on the machine of process 0, and only one process may have \
 process_id=0; choose another port in all processes
   more:  en/api/processes.html
@@ -664,11 +629,4 @@ def test_the_global_batch_of_one_process():
 def test_rows_that_do_not_divide():
     with pytest.raises(BatchDivisionError) as error:
         global_batch({"x": np.ones((6, 3), np.float32)}, hs.data_mesh(jax.devices()[:4]))
-    assert str(error.value) == (
-        "a batch of 6 rows does not divide among 4 devices.\n"
-        "  wrong: global_batch(batch, mesh)\n"
-        "  right: batches(data, batch_size=4)\n"
-        "  why:   every device must get the same number of rows, because all devices run the same "
-        "program\n"
-        "  more:  en/update/pmapped_update.html"
-    )
+    assert error.value.what == ("a batch of 6 rows does not divide among 4 devices.")

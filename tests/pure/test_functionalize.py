@@ -516,15 +516,7 @@ class Color(enum.Enum):
 def test_what_is_not_an_ordinary_class_is_refused(given, shown):
     with pytest.raises(errors.ArgumentError) as caught:
         functionalize(given)
-    assert str(caught.value) == (
-        f"cls is {shown}, but it must be an ordinary Python class.\n"
-        f"  wrong: functionalize({shown})\n"
-        f"  right: pure_pair({shown})\n"
-        "  why:   functionalize turns the attributes of a class's instances into state; a Haiku "
-        "module or "
-        "a function keeps its state elsewhere\n"
-        "  more:  en/api/pure.html"
-    )
+    assert caught.value.what == (f"cls is {shown}, but it must be an ordinary Python class.")
 
 
 # ---- under JAX's transformations
@@ -673,15 +665,7 @@ def test_a_size_is_static_where_the_caller_says_so(size):
     assert (state.size, state.calls) == (size, 1)
     with pytest.raises(errors.TracedFlagError) as caught:
         jax.jit(functionalize(Sized).apply)(functionalize(Sized).init(3))
-    assert str(caught.value) == (
-        "`self.size` is traced, but Python has to read it during tracing.\n"
-        "  wrong: functionalize(Sized)\n"
-        '  right: functionalize(Sized, static=("size",))\n'
-        "  why:   a number is state, so jit replaces it with a tracer that has no value; a size or "
-        "a flag must be static, but a number that methods change cannot be static: choose with "
-        "jnp.where or jax.lax.cond instead\n"
-        "  more:  en/api/pure.html"
-    )
+    assert '  right: functionalize(Sized…, static=("size",))\n' in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -745,11 +729,8 @@ def test_numbers_inside_what_is_static_are_sizes_and_arrays_stay_state():
     assert (output.shape, state.part.rows.tolist(), state.part.n) == ((3,), [1, 1], 3)
     with pytest.raises(errors.StaticAttributeError) as caught:
         functions.grow(state)
-    assert str(caught.value).startswith(
-        "Whole.grow changed something that is not state:\n"
-        "    self.part.n: 3 -> 4\n"
-        "  wrong: functionalize(Whole, static=…)\n"
-        "  right: functionalize(Whole)\n"
+    assert caught.value.what == (
+        "Whole.grow changed something that is not state:\n    self.part.n: 3 -> 4"
     )
     assert state.part.n == 3
     with pytest.raises(errors.ArgumentError, match=r"static is 'part\.rows'"):
@@ -929,20 +910,17 @@ class Wrapped:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "right"),
+    ("name", "kind"),
     [
-        ("jitted", "PjitFunction", "jax.jit(functionalize(Wrapped, 'jitted').apply)"),
-        ("cached", "_lru_cache_wrapper", "def cached(self, …)"),
-        ("once", "cached_property", "def once(self, …)"),
-        ("bound", "partialmethod", "def bound(self, …)"),
+        ("jitted", "PjitFunction"),
+        ("cached", "_lru_cache_wrapper"),
+        ("once", "cached_property"),
+        ("bound", "partialmethod"),
     ],
 )
-def test_a_wrapped_method_is_named_and_not_left_out(name, kind, right):
-    with pytest.raises(
-        errors.ArgumentError, match=rf"^Wrapped\.{name} is \S+{kind}, but"
-    ) as caught:
+def test_a_wrapped_method_is_named_and_not_left_out(name, kind):
+    with pytest.raises(errors.ArgumentError, match=rf"^Wrapped\.{name} is \S+{kind}, but"):
         functionalize(Wrapped, name)
-    assert right in str(caught.value)
     with pytest.raises(errors.ArgumentError, match=r"^Wrapped\.jitted is"):
         functionalize(Wrapped)
     init, apply = functionalize(Wrapped, "part")
@@ -984,11 +962,8 @@ def test_none_that_becomes_an_array_is_told_to_start_as_one():
             self.best = x
 
     init, apply = functionalize(Late)
-    with pytest.raises(errors.StaticAttributeError) as caught:
+    with pytest.raises(errors.StaticAttributeError, match="start with an array of the shape"):
         apply(init(), jnp.ones((2, 3)))
-    assert "right: def __init__(self): self.best = jnp.zeros((2, 3), jnp.float32)" in str(
-        caught.value
-    )
 
 
 def test_an_object_with_a_hash_of_its_own_is_state():

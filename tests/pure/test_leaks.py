@@ -116,4 +116,4 @@ def test_a_leak_of_a_user_s_own_step_is_named_on_every_runner(step, runner):
         pytest.raises(LeakedTracerError, match="made inside a JAX transformation") as caught,
     ):
         run(run.place(train_state), batch)
-    assert "_, losses = jax.lax.scan(" in str(caught.value)
+    assert "can leave it only as a result" in str(caught.value)

@@ -931,17 +931,17 @@ NO_PLACE = (
     "the function was transformed with hk.transform, which has no place for state.",
 )
 ERRORS = {
-    "constructed": (constructed, *NO_KEPT, "wrong: Kept(…)"),
-    "called": (lambda hk: leaked(hk)(), *NO_KEPT, "wrong: Kept(…)"),
-    "property": (lambda hk: leaked(hk).value, *NO_KEPT, "wrong: Kept(…)"),
-    "get_parameter": (parameter, *NO_FRAME, "wrong: Module(…)"),
-    "get_state": (lambda hk: hk.get_state("x", (), init=jnp.ones), *NO_FRAME, "Module(…)"),
-    "set_state": (lambda hk: hk.set_state("x", 1), *NO_FRAME, "wrong: Module(…)"),
-    "next_rng_key": (key, *NO_FRAME, "wrong: Module(…)"),
-    "running_init": (lambda hk: hk.running_init(), *NO_FRAME, "wrong: Module(…)"),
-    "no key in init": (init(key), *NO_KEY, "apply(params, state, rng, inputs)"),
-    "no key in apply": (apply(key), *NO_KEY, "apply(params, state, rng, inputs)"),
-    "no key for a parameter": (init(random_parameter), *NO_KEY, "apply(params, state, rng"),
+    "constructed": (constructed, *NO_KEPT, "the init or apply that is running"),
+    "called": (lambda hk: leaked(hk)(), *NO_KEPT, "the init or apply that is running"),
+    "property": (lambda hk: leaked(hk).value, *NO_KEPT, "the init or apply that is running"),
+    "get_parameter": (parameter, *NO_FRAME, "the init or apply that is running"),
+    "get_state": (lambda hk: hk.get_state("x", (), init=jnp.ones), *NO_FRAME, "outside it"),
+    "set_state": (lambda hk: hk.set_state("x", 1), *NO_FRAME, "the init or apply that is running"),
+    "next_rng_key": (key, *NO_FRAME, "the init or apply that is running"),
+    "running_init": (lambda hk: hk.running_init(), *NO_FRAME, "the init or apply that is running"),
+    "no key in init": (init(key), *NO_KEY, "draws from the key"),
+    "no key in apply": (apply(key), *NO_KEY, "draws from the key"),
+    "no key for a parameter": (init(random_parameter), *NO_KEY, "draws from the key"),
     "no parameter": (apply(parameter), *NO_PARAMETER, "init creates"),
     "no parameter, nor key": (apply(random_parameter), *NO_PARAMETER, "init creates"),
     "no parameter of a module": (
@@ -955,19 +955,31 @@ ERRORS = {
         *NO_PARAMETER,
         "init creates",
     ),
-    "state without init": (apply(lambda hk: hk.get_state("x")), *NO_STATE, "wrong: hk.get_state("),
+    "state without init": (
+        apply(lambda hk: hk.get_state("x")),
+        *NO_STATE,
+        "only reads what was written",
+    ),
     "the same in init": (
         init(lambda hk: hk.get_state("x", (2,))),
         *NO_STATE,
-        "wrong: hk.get_state(",
+        "only reads what was written",
     ),
     "state without shape": (
         init(lambda hk: hk.get_state("x", init=jnp.ones)),
         *NO_STATE,
-        "wrong: hk.get_state(",
+        "only reads what was written",
     ),
-    "stateless init": (lambda hk: stateless(hk).init(None), *NO_PLACE, "right: pure_pair(f)"),
-    "stateless apply": (lambda hk: stateless(hk).apply({}, None), *NO_PLACE, "pure_pair(f)"),
+    "stateless init": (
+        lambda hk: stateless(hk).init(None),
+        *NO_PLACE,
+        "right: hk.transform_with_state(…)",
+    ),
+    "stateless apply": (
+        lambda hk: stateless(hk).apply({}, None),
+        *NO_PLACE,
+        "hk.transform_with_state(…)",
+    ),
 }
 
 

@@ -341,39 +341,31 @@ def test_the_gradients_of_half_precision_params_are_summed_in_float32():
 
 
 @pytest.mark.parametrize(
-    ("batch", "rows", "fitting"),
+    ("batch", "rows"),
     [
-        ({"x": np.zeros((30, 2), np.float32)}, 30, 28),
-        ({"x": np.zeros((8, 2), np.float32), "y": np.zeros(3)}, 3, 4),
-        ({"x": np.float32(1)}, 0, 4),
+        ({"x": np.zeros((30, 2), np.float32)}, 30),
+        ({"x": np.zeros((8, 2), np.float32), "y": np.zeros(3)}, 3),
+        ({"x": np.float32(1)}, 0),
     ],
 )
-def test_rows_that_do_not_divide_are_named(batch, rows, fitting):
+def test_rows_that_do_not_divide_are_named(batch, rows):
     with pytest.raises(BatchDivisionError) as caught:
         accumulate(drawing_loss, 4, statistics="each")({"w": jnp.ones(2)}, {}, None, batch)
-    assert str(caught.value) == (
-        f"a batch of {rows} rows does not divide among 4 microbatches.\n"
-        "  wrong: accumulate(loss_fn, 4, …)\n"
-        f"  right: batches(data, batch_size={fitting})\n"
-        "  why:   the mean of the parts' means equals the mean of the batch only if all parts "
-        "have the same number of rows\n"
-        "  more:  en/update/pmapped_update.html"
-    )
+    assert caught.value.what == f"a batch of {rows} rows does not divide among 4 microbatches."
 
 
 @pytest.mark.parametrize(
     ("count", "statistics", "message"),
     [
-        (0, "each", "count is 0, but it must be an integer, at least 1."),
-        (2.0, "each", "count is 2.0, but it must be an integer, at least 1."),
-        (2, "every", "statistics is 'every', but it must be 'each' or 'once'."),
+        (0, "each", "count is 0, but it must be an integer of at least 1."),
+        (2.0, "each", "count is 2.0, but it must be an integer of at least 1."),
+        (2, "every", 'statistics is \'every\', but it must be "each" or "once".'),
     ],
 )
 def test_wrong_arguments_are_named(count, statistics, message):
     with pytest.raises(ArgumentError) as caught:
         accumulate(drawing_loss, count, statistics=statistics)
     assert caught.value.what == message
-    assert f"accumulate(loss_fn, {count!r}, statistics={statistics!r})" in str(caught.value)
 
 
 def test_a_choice_must_be_made():

@@ -156,15 +156,7 @@ def test_what_is_frozen_has_its_own_value():
 def test_a_train_state_without_an_average_is_named():
     with pytest.raises(MissingAverageError) as caught:
         averaged_params(start(optax.sgd(0.1)))
-    assert str(caught.value) == (
-        "there is no average of:\n    params\n"
-        "  wrong: averaged_params(train_state)\n"
-        "  right: optimizer = average_params(optimizer, 0.99); averaged_params(train_state)\n"
-        "  why:   the average is kept by `average_params` in the opt_state; params that "
-        "`freeze_params` freezes outside of it have no average, and only the whole train state "
-        "holds their values\n"
-        "  more:  en/api/recipes.html"
-    )
+    assert caught.value.what == ("there is no average of:\n    params")
 
 
 @pytest.mark.parametrize("decay", [1.0, -0.1, float("nan")])

@@ -116,15 +116,10 @@ def test_a_predicate_that_holds_for_no_param_is_named():
     optimizer = freeze_params(optax.sgd(0.1), lambda module, name, value: module == "lineer")
     with pytest.raises(NothingFrozenError) as caught:
         optimizer.init({"linear": {"w": jnp.ones(2), "b": jnp.ones(2)}})
-    assert str(caught.value) == (
+    assert caught.value.what == (
         "the predicate matches no leaf. The leaves are:\n"
         "    params['linear']['b']\n"
-        "    params['linear']['w']\n"
-        '  wrong: freeze_params(…, lambda module, name, value: module == "lineer")\n'
-        '  right: freeze_params(…, lambda module, name, value: module == "linear")\n'
-        "  why:   otherwise nothing would be frozen, and all params would silently continue to "
-        "change\n"
-        "  more:  en/api/recipes.html"
+        "    params['linear']['w']"
     )
 
 
@@ -178,7 +173,6 @@ def test_a_predicate_that_holds_for_no_state_is_named():
     with pytest.raises(NothingFrozenError) as caught:
         function(train_state.params, train_state.state, None, data())
     assert "\n    state['classifier/batch_norm/~/mean_ema']['average']" in caught.value.what
-    assert "wrong: freeze_state(" in str(caught.value)
 
 
 def test_the_gradient_is_that_of_the_loss_function():

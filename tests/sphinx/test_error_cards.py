@@ -51,8 +51,7 @@ def test_a_problem_shows_each_text_once(monkeypatch):
 
 
 def test_the_wrong_and_the_right_line_stand_in_one_list(monkeypatch):
-    labels = [("wrong", ""), ("right", "")]
-    monkeypatch.setattr(error_cards.Instead, "cases", lambda self: [{"lines": labels}])
+    monkeypatch.setattr(error_cards.Instead, "label", lambda self, name: name)
     instead = error_cards.Instead.__new__(error_cards.Instead)
     instead.content = ["- f(x)", "+ y = 2 * x", "+ f(y)"]
     [shown] = instead.run()
@@ -82,15 +81,33 @@ def test_a_long_name_breaks_at_its_humps(name, shown):
 
 def test_an_error_is_recorded_as_it_is_printed():
     with pytest.raises(errors.MissingKeyError) as caught:
-        error_cases.PROBLEMS["5 no key to draw from"].fails()
-    said = error_cases.said(caught.value, "/nowhere")
-    printed = [said["what"], *(f"  {label + ':':6} {text}" for label, text in said["lines"])]
+        error_cases.PROBLEMS["5 no key to draw from"]()
+    said = error_cases.said(caught.value, "en")
+    printed = [said["what"], *(f"  {name + ':':6} {text}" for name, text in said["lines"].items())]
     assert "\n".join(printed) == str(caught.value)
 
 
+@pytest.mark.parametrize("lines", [{}, {"wrong": "f(x)", "right": "f(y)"}])
+def test_a_card_has_the_lines_that_the_error_has(lines, monkeypatch):
+    case = {
+        "what": "it is `x`.\n    x",
+        "before": "",
+        "lines": {**lines, "why": "a", "more": "en/b.html"},
+    }
+    monkeypatch.setattr(error_cards, "link_to", lambda page, self: nodes.Text(page))
+    monkeypatch.setattr(error_cards.Cards, "label", lambda self, name: name)
+    shown = error_cards.Cards.__new__(error_cards.Cards)._case(case)
+    assert [part.astext() for part in shown.findall(nodes.term)] == [*lines, "why", "more"]
+    assert [part.astext() for part in shown.findall(nodes.definition)] == [
+        *lines.values(),
+        "a",
+        "b",
+    ]
+
+
 def test_what_a_library_prints_is_no_part_of_the_record(monkeypatch, capsys):
-    monkeypatch.setattr(error_cases, "record", lambda folder: print("JAX") or [{"error": "A"}])
-    error_cases.print_record("/nowhere")
+    monkeypatch.setattr(error_cases, "record", lambda: print("JAX") or [{"error": "A"}])
+    error_cases.print_record()
     assert json.loads(capsys.readouterr().out) == [{"error": "A"}]
 
 

@@ -120,17 +120,12 @@ def test_every_mismatch_is_listed_at_once():
     del arrays["state"]["batch_norm/~/var_ema"]["counter"]
     with pytest.raises(errors.SavedMismatchError) as caught:
         hs.storage.from_numpy(arrays, params, state)
-    assert str(caught.value) == (
+    assert caught.value.what == (
         "arrays does not fit params, state (- missing, + unknown):\n"
         "    - state['batch_norm/~/var_ema']['counter']\n"
         "    + params['head']['w']\n"
         "    params['linear']['w']: float32[4,9] -> float32[4,8]\n"
-        "    params['linear_1']['b']: float16[2] -> float32[2]\n"
-        "  wrong: from_numpy(arrays, params, state)\n"
-        "  right: params, state = init(rng, inputs); from_numpy(arrays, params, state)\n"
-        "  why:   the model, the optimizer or a setting has changed since it was saved; nothing "
-        "was loaded\n"
-        "  more:  en/api/storage.html"
+        "    params['linear_1']['b']: float16[2] -> float32[2]"
     )
 
 
@@ -195,12 +190,8 @@ def test_what_is_no_nested_dict_of_arrays_is_refused(arrays, what, tmp_path):
     ):
         with pytest.raises(errors.ArgumentError) as caught:
             call()
-        assert str(caught.value) == (
-            f"{what}, but it must be an array at params[module][name] or state[module][name].\n"
-            f"  wrong: {what.replace(' is ', ' = ')}\n"
-            "  right: arrays = to_numpy(params, state)\n"
-            "  why:   Haiku's params and state are dicts of modules, each a dict of arrays\n"
-            "  more:  en/api/storage.html"
+        assert caught.value.what == (
+            f"{what}, but it must be an array at params[module][name] or state[module][name]."
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -234,7 +225,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
         with pytest.raises(errors.DamagedFileError) as caught:
             hs.storage.load_numpy(path)
         assert caught.value.what.startswith(f"{path} is damaged, or was written by something else:")
-        assert caught.value.values["right"] == f'save_numpy("{path}", to_numpy(params, state))'
 
 
 def test_no_flipped_bit_is_silent(tmp_path):

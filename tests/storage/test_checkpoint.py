@@ -81,7 +81,7 @@ def manifest_file(folder):
 
 
 def text_of(error):
-    return str(error.value)
+    return error.value.what
 
 
 # --- what comes back
@@ -315,12 +315,7 @@ def test_another_train_state_of_this_or_an_earlier_step_is_refused(tmp_path):
             save_checkpoint(tmp_path, train_state_of(step, value), "second")
         assert text_of(caught) == (
             f"the checkpoints in {tmp_path} cannot be used: it holds a checkpoint of step 3 from a "
-            "different train state.\n"
-            f'  wrong: save_checkpoint("{tmp_path}", train_state)  # step {step}\n'
-            f'  right: save_checkpoint("{tmp_path}-new", train_state)\n'
-            "  why:   a later restore would read the checkpoint of the other train state; nothing "
-            "was written or replaced\n"
-            "  more:  en/api/storage.html"
+            "different train state."
         )
     assert names_in(tmp_path) == ["3"]
     assert restore_checkpoint(tmp_path, train_state_of()).position == "first"
@@ -546,13 +541,7 @@ def test_if_none_is_intact_training_does_not_start_over(tmp_path):
     assert text_of(caught) == (
         f"{tmp_path} is damaged, or was written by something else:\n"
         "    step 2: manifest has changed since it was written\n"
-        "    step 1: manifest has changed since it was written\n"
-        f'  wrong: restore_checkpoint("{tmp_path}", train_state)\n'
-        f'  right: restore_checkpoint("{tmp_path}-copy", train_state)\n'
-        "  why:   nothing was loaded, because its numbers may be wrong: restore the file from a "
-        "copy, "
-        "or save again under a different name\n"
-        "  more:  en/api/storage.html"
+        "    step 1: manifest has changed since it was written"
     )
 
 
@@ -614,13 +603,7 @@ def test_every_difference_is_listed_and_nothing_is_loaded(tmp_path):
         "    train_state.params['linear']['b']: bfloat16[3] -> float32[3]\n"
         "    train_state.params['linear']['w']: float32[2,3] -> float32[2,4]\n"
         "    train_state.state['counter']['count']: int32[] -> uint32[]\n"
-        "    train_state.rng: key<fry>[] -> key<rbg>[]\n"
-        "  wrong: restore_checkpoint(directory, train_state)\n"
-        "  right: train_state = init_train_state(init, optimizer, rng, inputs); "
-        "restore_checkpoint(directory, train_state)\n"
-        "  why:   the model, the optimizer or a setting has changed since it was saved; nothing "
-        "was loaded\n"
-        "  more:  en/api/storage.html"
+        "    train_state.rng: key<fry>[] -> key<rbg>[]"
     )
     assert bits(like) == before
 
@@ -664,17 +647,10 @@ def test_a_device_axis_is_refused(tmp_path):
     full = train_state_of()._replace(state={})  # JAX 0.11 would end, see test_compat
     stacked = hs.replicate(full, jax.devices()[:4])
     assert refused(DeviceStackedError, tmp_path, stacked) == (
-        "train_state.step has shape (4,) instead of (): it has a leading axis.\n"
-        "  wrong: save_checkpoint(directory, train_state)\n"
-        "  right: save_checkpoint(directory, unreplicate(train_state))\n"
-        "  why:   these arrays are stacked: they are either the copies of all devices, made by "
-        "`replicate`, or the members of an ensemble, made by `jax.vmap`, and they would silently "
-        "broadcast; members belong in `jax.vmap(apply)` or `vmap_update`\n"
-        "  more:  en/update/pmapped_update.html"
+        "train_state.step has shape (4,) instead of (): it has a leading axis."
     )
-    with pytest.raises(DeviceStackedError) as caught:
+    with pytest.raises(DeviceStackedError):
         restore_checkpoint(tmp_path, stacked)
-    assert caught.value.values["right"] == "restore_checkpoint(directory, unreplicate(train_state))"
     save_checkpoint(tmp_path, hs.unreplicate(stacked))
     assert restore_checkpoint(tmp_path, full).train_state.step == 0
 
@@ -691,34 +667,24 @@ def test_a_donated_train_state_is_refused(tmp_path):
 @pytest.mark.parametrize("keep", [0, None])
 def test_keeping_none_is_refused(tmp_path, keep):
     assert refused(ArgumentError, tmp_path, train_state_of(), keep=keep) == (
-        f"keep is {keep}, but it must be an integer of at least 1.\n"
-        f"  wrong: save_checkpoint(directory, train_state, keep={keep})\n"
-        "  right: save_checkpoint(directory, train_state, keep=1)\n"
-        "  why:   older checkpoints are deleted once the new checkpoint is complete; at least one "
-        "must remain\n"
-        "  more:  en/api/storage.html"
+        f"keep is {keep}, but it must be an integer of at least 1."
     )
 
 
 @pytest.mark.parametrize(
-    ("train_state", "found", "right"),
+    ("train_state", "found"),
     [
-        ({"params": 1}, "['step'] is None", "{**train_state, 'step': jnp.int32(0)}"),
-        ((1, 2), ".step is None", "{'train_state': train_state, 'step': jnp.int32(0)}"),
-        (Simplest(jnp.ones(())), ".step is 1.0", "train_state._replace(step=jnp.int32(0))"),
-        (Simplest(jnp.array(True)), ".step is True", "train_state._replace(step=jnp.int32(0))"),
-        (Simplest(-1), ".step is -1", "train_state._replace(step=jnp.int32(0))"),
+        ({"params": 1}, "['step'] is None"),
+        ((1, 2), ".step is None"),
+        (Simplest(jnp.ones(())), ".step is 1.0"),
+        (Simplest(jnp.array(True)), ".step is True"),
+        (Simplest(-1), ".step is -1"),
     ],
     ids=["dict", "none", "float", "bool", "negative"],
 )
-def test_a_train_state_without_a_step_is_refused(tmp_path, train_state, found, right):
+def test_a_train_state_without_a_step_is_refused(tmp_path, train_state, found):
     assert refused(ArgumentError, tmp_path, train_state) == (
-        f"train_state{found}, but it must be a nonnegative integer.\n"
-        "  wrong: save_checkpoint(directory, train_state)\n"
-        f"  right: save_checkpoint(directory, {right})\n"
-        "  why:   a checkpoint is named by its step, and the newest checkpoint has the largest "
-        "step\n"
-        "  more:  en/api/storage.html"
+        f"train_state{found}, but it must be a nonnegative integer."
     )
 
 
@@ -726,29 +692,28 @@ def test_a_train_state_without_a_step_is_refused(tmp_path, train_state, found, r
     ("leaf", "found"),
     [
         (np.zeros(3), "float64[3]"),
-        (2**40, "weak int32[]"),
-        ("word", "str"),
+        (np.int64(3), "int64[]"),
+        (2**40, "1099511627776"),
+        ("word", "'word'"),
         (np.array([None]), "object[1]"),
         (jnp.array([1], jnp.uint4), "uint4[1]"),
+        (jax.ShapeDtypeStruct((), jnp.int8), "ShapeDtypeStr...), dtype=int8)"),
     ],
-    ids=["double", "huge", "text", "object", "uint4"],
+    ids=["double", "integer", "huge", "text", "object", "uint4", "shape"],
 )
 def test_a_leaf_that_cannot_be_saved_exactly_is_refused(tmp_path, leaf, found):
     train_state = train_state_of()._replace(params={"linear": {"w": leaf}})
     assert refused(ArgumentError, tmp_path, train_state) == (
-        f"train_state.params['linear']['w'] is {found}, but it must be an array or a random key, "
-        "under a unique name.\n"
-        '  wrong: state = {"mean": np.zeros(3)}\n'
-        '  right: state = {"mean": jnp.zeros(3)}\n'
-        "  why:   a checkpoint can hold only dtypes that both JAX and Orbax support\n"
-        "  more:  en/api/storage.html"
+        f"train_state.params['linear']['w'] is {found}, but it must be a random key, or an "
+        "array of a dtype that JAX and Orbax keep."
     )
     with pytest.raises(ArgumentError):
         restore_checkpoint(tmp_path, train_state)
 
 
 @pytest.mark.parametrize(
-    "name", sorted({"uint4", "float8_e8m0fnu", "float8_e4m3", "int2"} & {*dir(jnp)})
+    "name",
+    sorted({"uint4", "float4_e2m1fn", "float8_e8m0fnu", "float8_e4m3", "int2"} & {*dir(jnp)}),
 )
 def test_a_rare_dtype_is_saved_or_refused_by_name(tmp_path, name):
     train_state = Simplest(jnp.int32(1), jnp.ones(3).astype(getattr(jnp, name)))
@@ -768,7 +733,8 @@ def test_a_tracer_is_refused(tmp_path):
 
 def test_names_that_orbax_would_confuse_are_refused(tmp_path):
     params = {"a.b": {"c": jnp.ones(2)}, "a": {"b.c": jnp.ones(2)}}
-    refused(ArgumentError, tmp_path, train_state_of()._replace(params=params))
+    text = refused(ArgumentError, tmp_path, train_state_of()._replace(params=params))
+    assert text.endswith("but it must be a leaf under a name of its own.")
 
 
 loop: list = []
@@ -786,23 +752,14 @@ loop.append(loop)
 )
 def test_a_position_that_is_not_a_json_value_is_refused(tmp_path, position, found):
     assert refused(ArgumentError, tmp_path, train_state_of(), position) == (
-        f"position is {found}, but it must be a JSON value that comes back unchanged.\n"
-        "  wrong: save_checkpoint(directory, train_state, (3, 17))\n"
-        '  right: save_checkpoint(directory, train_state, {"epoch": 3, "batch": 17})\n'
-        "  why:   the position is stored as JSON: dicts with names, lists, strings, numbers, "
-        "booleans and None\n"
-        "  more:  en/api/storage.html"
+        f"position is {found}, but it must be a JSON value that comes back unchanged."
     )
 
 
 def test_without_orbax_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "orbax.checkpoint", None)
     assert refused(MissingExtraError, tmp_path, train_state_of()) == (
-        "orbax-checkpoint is not installed.\n"
-        "  wrong: python -m pip install haiku-state\n"
-        '  right: python -m pip install "orbax-checkpoint>=0.6.4"\n'
-        "  why:   the core of the package works without it\n"
-        "  more:  en/index.html"
+        "orbax-checkpoint is not installed."
     )
     with pytest.raises(MissingExtraError):
         restore_checkpoint(tmp_path, train_state_of())
@@ -819,16 +776,11 @@ def test_a_file_in_the_place_of_the_directory_is_refused(tmp_path):
     assert isinstance(caught.value, OSError)
     assert text_of(caught) == (
         f"the checkpoints in {path} cannot be used: "
-        f"FileExistsError: [Errno 17] File exists: '{path}'.\n"
-        f'  wrong: save_checkpoint("{path}", train_state)\n'
-        '  right: save_checkpoint("checkpoints", train_state)\n'
-        "  why:   `directory` must be a writable folder with enough free space, the same in all "
-        "processes; the older checkpoints are untouched\n"
-        "  more:  en/api/storage.html"
+        f"FileExistsError: [Errno 17] File exists: '{path}'."
     )
     with pytest.raises(CheckpointDirectoryError, match="NotADirectoryError") as caught:
         restore_checkpoint(path, train_state_of())
-    assert "no older checkpoint was used" in text_of(caught)
+    assert "no older checkpoint was used" in str(caught.value)
     with pytest.raises(CheckpointDirectoryError, match="NotADirectoryError"):
         save_checkpoint(path / "below", train_state_of())
     assert path.read_text() == "mine"
@@ -895,14 +847,9 @@ def test_a_newer_format_is_refused_and_stays(tmp_path, newer):
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     with pytest.raises(CheckpointDirectoryError) as error:
         restore_checkpoint(tmp_path, train_state)
-    assert str(error.value) == (
+    assert error.value.what == (
         f"the checkpoints in {tmp_path} cannot be used: step 2 has format 2, but this haiku_state "
-        "knows only formats up to 1.\n"
-        f'  wrong: restore_checkpoint("{tmp_path}", train_state)\n'
-        f'  right: restore_checkpoint("{tmp_path}", train_state)  # in the newer haiku_state\n'
-        "  why:   the checkpoint was written by a newer haiku_state; nothing was read, replaced "
-        "or deleted\n"
-        "  more:  en/api/storage.html"
+        "knows only formats up to 1."
     )
     for step in (2, 1, 3, 4, 5):  # the last ones would delete it
         with pytest.raises(CheckpointDirectoryError, match="has format 2"):
@@ -937,20 +884,14 @@ def test_two_runs_do_not_save_in_one_folder_at_once(tmp_path, monkeypatch):
     def meanwhile(*arguments):
         with pytest.raises(CheckpointDirectoryError) as error:
             save_checkpoint(tmp_path, train_state_of(3))
-        inner.append(str(error.value))
+        inner.append(text_of(error))
         return write(*arguments)
 
     write = checkpoint._write_manifest
     monkeypatch.setattr(checkpoint, "_write_manifest", meanwhile)
     save_checkpoint(tmp_path, train_state_of(2))
     monkeypatch.undo()
-    assert inner == [
-        f"the checkpoints in {tmp_path} cannot be used: another run is saving there.\n"
-        f'  wrong: save_checkpoint("{tmp_path}", train_state)  # in two runs\n'
-        f'  right: save_checkpoint("{tmp_path}-2", train_state)\n'
-        "  why:   each run needs its own folder: two runs would replace each other's checkpoints\n"
-        "  more:  en/api/storage.html"
-    ]
+    assert inner == [f"the checkpoints in {tmp_path} cannot be used: another run is saving there."]
     save_checkpoint(tmp_path, train_state_of(3))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["2", "3"]
 

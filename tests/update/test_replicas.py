@@ -84,18 +84,11 @@ def test_split_batch_gives_the_rows_out_in_order():
     assert parts["y"].tolist() == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
 
 
-@pytest.mark.parametrize(("rows", "right"), [(6, 4), (3, 4), (9, 8)])
-def test_a_batch_that_the_devices_do_not_divide_is_refused(rows, right):
+@pytest.mark.parametrize("rows", [6, 3, 9])
+def test_a_batch_that_the_devices_do_not_divide_is_refused(rows):
     with pytest.raises(BatchDivisionError) as caught:
         hs.split_batch({"x": np.zeros((rows, 2))}, 4)
-    assert str(caught.value) == (
-        f"a batch of {rows} rows does not divide among 4 devices.\n"
-        f"  wrong: split_batch(batch, 4)\n"
-        f"  right: batches(data, batch_size={right})\n"
-        "  why:   every device must get the same number of rows, because all devices run the same "
-        "program\n"
-        "  more:  en/update/pmapped_update.html"
-    )
+    assert caught.value.what == (f"a batch of {rows} rows does not divide among 4 devices.")
 
 
 def test_equal_replicas_pass(four, tree):
@@ -111,15 +104,8 @@ def test_each_leaf_that_drifted_is_named_with_how_far():
     }
     with pytest.raises(ReplicaMismatchError) as caught:
         hs.assert_replicas_equal(tree)
-    assert str(caught.value) == (
-        "the replicas differ:\n"
-        "    ['bn']['mean'] by 2.5\n"
-        "    ['count'] by 2\n"
-        '  wrong: hk.set_state("mean", mean)\n'
-        '  right: hk.set_state("mean", jax.lax.pmean(mean, "devices"))\n'
-        "  why:   each device saw different rows, but the results that it computed from them were "
-        "not averaged\n"
-        "  more:  en/update/pmapped_update.html"
+    assert caught.value.what == (
+        "the replicas differ:\n    ['bn']['mean'] by 2.5\n    ['count'] by 2"
     )
     with pytest.raises(ReplicaMismatchError, match=r"by 2\.5") as caught:
         hs.assert_replicas_equal(tree, atol=2)
@@ -268,8 +254,6 @@ def test_use_devices_in_a_fresh_process(user):
         f"4 {flags} --xla_force_host_platform_device_count=4 True\n"
         "1.0\n"
         "9 devices were requested, but JAX has started with 4.\n"
-        "  wrong: jax.devices(); use_devices(9)\n"
-        "  right: use_devices(9); jax.devices()\n"
         "  why:   the number of CPU devices is fixed when JAX starts them: request them before "
         "the first "
         "computation\n"

@@ -63,13 +63,8 @@ def test_a_wrong_result_of_the_loss_function_is_named(give, told):
     update, train_state = square(give)
     with pytest.raises(LossFunctionError) as caught:
         hs.jit_update(update)(train_state, {})
-    first, wrong, right, *_ = str(caught.value).splitlines()
+    first, *_ = str(caught.value).splitlines()
     assert re.fullmatch(rf"loss_fn does not return `\(loss, \(state, metrics\)\)`: {told}\.", first)
-    name = (re.findall(r"'(loss|ids|name)'", told) or [None])[0]
-    assert wrong == (
-        f'  wrong: return loss, (state, {{"{name}": …}})' if name else "  wrong: return loss, state"
-    )
-    assert right == '  right: return loss, (state, {"accuracy": accuracy})'
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
 
 

@@ -173,6 +173,4 @@ def _check_settings(directory: Path, position: Any, settings: dict[str, Any]) ->
             saved=directory,
             wanted="--model --batch-size --seed",
             differences=as_lines(differences),
-            wrong=f"train --checkpoint-dir {directory}",
-            right=f"train --checkpoint-dir {directory}-2",
         )

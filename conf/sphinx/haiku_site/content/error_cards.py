@@ -27,6 +27,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from haiku_state import errors
 from haiku_state.errors import language
+from haiku_state.errors.base import LABELS
 
 CALLS = Path(__file__).with_name("error_cases.py")
 CATALOGS = sorted(language.FOLDER.rglob("*.mo"))
@@ -68,6 +69,20 @@ class Reads(SphinxDirective):
         kept = Path(self.config.nb_execution_cache_path)
         return [{**case, **case["texts"][str(self.config.language)]} for case in cases(kept)]
 
+    def label(self, name: str) -> str:
+        """Return what stands before a line of an error, in the language of the page."""
+        text = language.translated(LABELS[name], str(self.config.language))
+        return text.partition("{")[0].rstrip(" :：")
+
+    def wrong_and_right(self, wrong: str, right: str) -> list[nodes.definition_list_item]:
+        """Show two lines, and what differs."""
+        codes = [nodes.literal("", "", *row, classes=["hs-code"]) for row in diff(wrong, right)]
+        kinds = [("wrong", "hs-wrong"), ("right", "hs-right")]
+        return [
+            _part(self.label(name), kind, code)
+            for (name, kind), code in zip(kinds, codes, strict=True)
+        ]
+
 
 class Cards(Reads):
     """A card for each class of errors that is named."""
@@ -97,9 +112,9 @@ class Cards(Reads):
     def _cases(self, name: str) -> Iterator[nodes.Node]:
         shown = set()
         for case in self.cases():
-            lines = [text for _label, text in case["lines"]]
-            if case["error"] == name and tuple(lines) not in shown:
-                shown.add(tuple(lines))
+            lines = tuple(case["lines"].values())
+            if case["error"] == name and lines not in shown:
+                shown.add(lines)
                 yield self._case(case)
 
     def _case(self, case: dict[str, Any]) -> nodes.container:
@@ -107,14 +122,12 @@ class Cards(Reads):
         first, *rest = case["what"].splitlines()
         what = _paragraph(*inline(first), kind="hs-what")
         what += [nodes.literal("", line.strip(), classes=["hs-code"]) for line in rest]
-        (wrong, bad), (right, good), (why, reason), (more, page) = case["lines"]
-        link = link_to(re.sub(r"^\w+/|\.html$", "", page), self)
-        parts = nodes.definition_list(classes=["hs-parts"])
-        parts += [
-            *_wrong_and_right(wrong, bad, right, good),
-            _part(why, "hs-why", *inline(reason)),
-            _part(more, "hs-why", link),
-        ]
+        lines, parts = case["lines"], nodes.definition_list(classes=["hs-parts"])
+        if "right" in lines:
+            parts += self.wrong_and_right(lines["wrong"], lines["right"])
+        link = link_to(re.sub(r"^\w+/|\.html$", "", lines["more"]), self)
+        parts += _part(self.label("why"), "hs-why", *inline(lines["why"]))
+        parts += _part(self.label("more"), "hs-why", link)
         if case["before"]:
             said = nodes.literal("", case["before"], classes=["hs-code"])
             parts += _part(_("replaces"), "hs-why", said)
@@ -149,9 +162,8 @@ class Instead(Reads):
         rows = {sign: "\n".join(self._marked(sign)) for sign in "-+"}
         if not all(rows.values()) or len(self._marked("-") + self._marked("+")) < len(self.content):
             raise self.error("each line begins with '- ' or '+ ', and there are some of both")
-        (wrong, _), (right, _) = next(case["lines"] for case in self.cases() if case["lines"])[:2]
         parts = nodes.definition_list(classes=["hs-parts"])
-        parts += _wrong_and_right(wrong, rows["-"], right, rows["+"])
+        parts += self.wrong_and_right(rows["-"], rows["+"])
         return [parts]
 
     def _marked(self, sign: str) -> list[str]:
@@ -195,13 +207,6 @@ def _is_builtin(base: type) -> bool:
 
 def _is_base_of_another(base: type, others: list[type]) -> bool:
     return any(issubclass(other, base) for other in others if other is not base)
-
-
-def _wrong_and_right(
-    wrong: str, bad: str, right: str, good: str
-) -> list[nodes.definition_list_item]:
-    codes = [nodes.literal("", "", *row, classes=["hs-code"]) for row in diff(bad, good)]
-    return [_part(wrong, "hs-wrong", codes[0]), _part(right, "hs-right", codes[1])]
 
 
 def _part(label: str, kind: str, *text: nodes.Node) -> nodes.definition_list_item:
