@@ -120,102 +120,65 @@ REFUSED = {
         (DATA, 0, None, "keep"),
         {},
         "batch_size is 0, but it must be 1 or more.",
-        "batches(data, 0)",
-        "batches(data, 10)",
-        'a batch has at least one row; "drop" drops the rows that do not fill a batch',
     ),
     "no row": (
         (DATA, 0),
         {},
         "batch_size is 0, but it must be 1–10.",
-        "batches(data, 0)",
-        "batches(data, 10)",
-        'a batch has at least one row; "drop" drops the rows that do not fill a batch',
     ),
     "too many rows": (
         (DATA, 11),
         {},
         "batch_size is 11, but it must be 1–10.",
-        "batches(data, 11)",
-        "batches(data, 10)",
-        'a batch has at least one row; "drop" drops the rows that do not fill a batch',
     ),
     "no arrays": (
         ({}, 4),
         {},
         "data is {}, but it must be arrays with the same number of rows, at least 1.",
-        "batches({}, batch_size)",
-        'batches({"inputs": inputs, "targets": targets}, batch_size)',
-        "row i of every array belongs to the same example",
     ),
     "empty arrays": (
         ({"x": np.zeros((0, 2), np.float32)}, 4),
         {},
         "data is {'x': float32[0,2]}, but it must be arrays with the same number of rows, "
         "at least 1.",
-        "batches({'x': float32[0,2]}, batch_size)",
-        'batches({"inputs": inputs, "targets": targets}, batch_size)',
-        "row i of every array belongs to the same example",
     ),
     "arrays of different lengths": (
         ({"x": DATA["x"], "y": DATA["y"][:9]}, 4),
         {},
         "data is {'x': float32[10,2], 'y': int32[9]}, but it must be arrays with the same number "
         "of rows, at least 1.",
-        "batches({'x': float32[10,2], 'y': int32[9]}, batch_size)",
-        'batches({"inputs": inputs, "targets": targets}, batch_size)',
-        "row i of every array belongs to the same example",
     ),
     "an unknown rule": (
         (DATA, 4),
         {"remainder": "typo"},
         'remainder is \'typo\', but it must be "drop", "keep" or "pad".',
-        "batches(data, batch_size, remainder='typo')",
-        'batches(data, batch_size, remainder="drop")',
-        "remainder says what to do with the last rows if batch_size does not divide the number of "
-        "rows",
     ),
     "a negative skip": (
         (DATA, 4),
         {"skip": -1},
         "skip is -1, but it must be 0 or more.",
-        "batches(data, batch_size, skip=-1)",
-        "batches(data, batch_size, skip=0)",
-        "skip is the number of batches to skip at the beginning",
     ),
     "a part beyond the last": (
         (DATA, 4),
         {"part": (2, 2)},
         "part is (2, 2), but it must be (i, n), 0 ≤ i < n.",
-        "batches(data, batch_size, part=(2, 2))",
-        "batches(data, batch_size, part=(0, 2))",
-        "process i of n gets part i, counted from 0",
     ),
 }
 
 
-@pytest.mark.parametrize(
-    ("args", "kwargs", "what", "wrong", "right", "why"), REFUSED.values(), ids=REFUSED.keys()
-)
-def test_what_does_not_fit_is_refused_at_the_call(args, kwargs, what, wrong, right, why):
+@pytest.mark.parametrize(("args", "kwargs", "what"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_does_not_fit_is_refused_at_the_call(args, kwargs, what):
     with pytest.raises(ArgumentError) as caught:
         hs.batches(*args, **kwargs)
-    assert str(caught.value) == (
-        f"{what}\n  wrong: {wrong}\n  right: {right}\n  why:   {why}\n  more:  en/api/data.html"
-    )
+    assert caught.value.what == what
 
 
 def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(MissingExtraError) as caught:
         hs.load_digits()
-    assert str(caught.value) == (
-        "scikit-learn is not installed.\n"
-        "  wrong: python -m pip install haiku-state\n"
-        '  right: python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"\n'
-        "  why:   the core of the package works without it\n"
-        "  more:  en/index.html"
-    )
+    command = 'python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"'
+    assert f"`{command}`" in str(caught.value)
 
 
 @pytest.mark.parametrize("skip", [0, 1, 3, 4])
@@ -248,8 +211,6 @@ def test_parts_that_do_not_divide_a_batch_are_refused():
     with pytest.raises(BatchDivisionError) as caught:
         hs.batches(DATA, 5, part=(0, 2))
     assert "a batch of 5 rows does not divide among 2" in str(caught.value)
-    assert "wrong: batches(data, 5, part=(0, 2))" in str(caught.value)
-    assert "right: batches(data, batch_size=4)" in str(caught.value)
 
 
 @pytest.mark.parametrize(("count", "lengths"), [(1, [1] * 3), (2, [2, 1]), (3, [3]), (9, [3])])
@@ -270,11 +231,5 @@ def test_a_smaller_last_batch_begins_a_stack_of_its_own():
 def test_a_stack_of_no_batch_is_refused_at_the_call():
     with pytest.raises(ArgumentError) as caught:
         hs.stack_batches([], 0)
-    assert str(caught.value) == (
-        "count is 0, but it must be 1 or more.\n"
-        "  wrong: stack_batches(batches, 0)\n"
-        "  right: stack_batches(batches, 1)\n"
-        "  why:   a stack holds at least one batch\n"
-        "  more:  en/api/data.html"
-    )
+    assert caught.value.what == ("count is 0, but it must be 1 or more.")
     assert list(hs.stack_batches([], 1)) == []

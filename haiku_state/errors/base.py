@@ -100,8 +100,6 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
       Traceback (most recent call last):
         ...
       haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1–10.
-        wrong: batches(data, 11)
-        right: batches(data, 10)
         why:   a batch has at least one row; "drop" drops the rows that do not fill a batch
         more:  en/api/data.html
     """

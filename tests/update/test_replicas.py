@@ -209,20 +209,13 @@ def test_use_devices_that_fails_leaves_the_environment_as_it_was(count, flags, m
     assert dict(os.environ) == before
 
 
-@pytest.mark.parametrize(("count", "right"), [(0, 1), (-1, 1), (1025, 1024), (10_000, 1024)])
-def test_use_devices_refuses_what_no_machine_can_hold(count, right, monkeypatch):
+@pytest.mark.parametrize("count", [0, -1, 1025, 10_000])
+def test_use_devices_refuses_what_no_machine_can_hold(count, monkeypatch):
     monkeypatch.delenv("NPROC", raising=False)
     before = dict(os.environ)
     with pytest.raises(ArgumentError) as caught:
         hs.use_devices(count)
-    assert str(caught.value) == (
-        f"count is {count}, but it must be 1–1024.\n"
-        f"  wrong: use_devices({count})\n"
-        f"  right: use_devices({right})\n"
-        "  why:   each simulated device has its own threads, and no machine has that many real "
-        "devices\n"
-        "  more:  en/api/update.html"
-    )
+    assert caught.value.what == f"count is {count}, but it must be 1–1024."
     assert dict(os.environ) == before
 
 
