@@ -253,8 +253,9 @@ class Tests(NamedTuple):
     def of(self, mutant: Mutant, budget: float) -> list[str]:
         """The tests that run the line of a change, those of its own file first."""
         lines = self.lines.get(mutant.file.relative_to(PACKAGE).as_posix(), {})
-        statement = statement_of(mutant)
-        running = {test for line in statement for test in lines.get(str(line), ())}
+        texts = mutant.file.read_text("utf-8").splitlines()
+        statement = {texts[line - 1].strip() for line in statement_of(mutant)}
+        running = {test for text in statement for test in lines.get(text, ())}
         running = running or {test for tests in lines.values() for test in tests}
         room, name = mutant.file.parent.name, mutant.file.stem
 
@@ -286,8 +287,7 @@ def statement_of(mutant: Mutant) -> range:
 
 
 def all_tests() -> Tests:
-    """Run the tests once for each state of the tree, and record which lines each of them runs."""
-    package = b"".join(file.read_bytes() for file in sorted(PACKAGE.rglob("*.py")))
+    """Run each file of tests once for each state of it, and record which lines its tests run."""
     seconds: dict[str, float] = {}
     lines: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for place in TESTS:
@@ -296,7 +296,7 @@ def all_tests() -> Tests:
             if not file.name.startswith("test_") and b">>> " not in text:
                 continue
             name = file.relative_to(ROOT).as_posix()
-            key = hashlib.sha256(package + text).hexdigest()[:12]
+            key = hashlib.sha256(text).hexdigest()[:12]
             kept = BUILD / f"{name.replace('/', '.')}-{key}.json"
             if not kept.exists():
                 print(f"{name}: which lines do its tests run?", flush=True)
@@ -309,8 +309,8 @@ def all_tests() -> Tests:
             for test in found["failed"]:
                 print(f"fails without any change: {test}")
             for source, by_line in found["lines"].items():
-                for line, tests in by_line.items():
-                    lines[source][line] += tests
+                for line, names in by_line.items():
+                    lines[source][line] += names
     return Tests(seconds, lines)
 
 
@@ -321,12 +321,15 @@ def record(name: str) -> Any:
     coverage.start()
     run([name], recorder)
     coverage.stop()
-    lines = {}
+    lines: dict[str, dict[str, list[str]]] = {}
     for file in (data := coverage.get_data()).measured_files():
-        lines[Path(file).relative_to(PACKAGE).as_posix()] = {
-            line: [test for test in tests if test and test not in recorder.failed]
-            for line, tests in data.contexts_by_lineno(file).items()
-        }
+        # by the text of a line, so that the record outlives an edit of other lines
+        texts = Path(file).read_text("utf-8").splitlines()
+        found = lines[Path(file).relative_to(PACKAGE).as_posix()] = defaultdict(list)
+        for line, tests in data.contexts_by_lineno(file).items():
+            found[texts[line - 1].strip()] += [
+                test for test in tests if test and test not in recorder.failed
+            ]
     return {"seconds": recorder.seconds, "lines": lines, "failed": recorder.failed}
 
 
