@@ -102,14 +102,25 @@ def make_update(
         def mean(tree: Any) -> Any:
             return tree if axis_name is None else device_mean(tree, count, axis_name)
 
+        grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
+
+        @jax.custom_vjp  # JAX would differentiate a mean over devices on each device alone
         def value_fn(params: Any) -> jax.Array:
             return mean(loss_fn(params, state, step_rng, batch)[0])
+
+        def value_and_grads(params: Any) -> tuple[jax.Array, Any]:
+            (value, _), grads = grad_fn(params, state, step_rng, batch)
+            return mean((value, grads))
+
+        def scaled(grads: Any, scale: jax.Array) -> tuple[Any]:
+            return (jax.tree.map(lambda grad: grad * scale.astype(grad.dtype), grads),)
+
+        value_fn.defvjp(value_and_grads, scaled)
 
         with loss_errors(params=params, state=state, batch=batch):
             count = None
             if weight is not None and axis_name is not None:
                 count = jnp.asarray(weight(batch))
-            grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
             result, grads = grad_fn(params, state, step_rng, batch)
             loss, new_state, metrics = expect_loss(result)
             if strict:

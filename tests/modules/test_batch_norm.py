@@ -132,6 +132,17 @@ def test_local_stats_normalize_by_the_batch_and_leave_the_state():
     assert_trees_close(after, their_state, rtol=0)
 
 
+@pytest.mark.parametrize("kind", [int, np.bool_, jnp.bool_])
+@pytest.mark.parametrize("flag", [True, False])
+def test_a_flag_that_is_no_bool_of_python_means_the_same(kind, flag):
+    pair, x = pair_of(hs.BatchNorm), inputs_of((16, 3), 9)
+    params, state = trained(pair, (16, 3))
+    expected, kept = pair.apply(params, state, None, x, flag)
+    found, after = pair.apply(params, state, None, x, kind(flag))
+    jax.tree.map(np.testing.assert_array_equal, (found, after), (expected, kept))
+    assert after[MEAN]["counter"] == 3 + flag
+
+
 @pytest.mark.parametrize(("is_training", "shape"), [(True, ()), (False, (3,)), (True, (16, 3))])
 def test_scale_and_offset_can_be_given(is_training, shape):
     bare = {"create_scale": False, "create_offset": False}

@@ -817,14 +817,16 @@ def test_arguments_stay_as_they_are():
             self.items = [item + 1 for item in batch]
             batch.append(3)
             options["nested"].clear()
+            options["new"] = 2
             xs += 1
             return xs
 
     functions = functionalize(Greedy)
-    items, batch, xs, options = [], [1], np.zeros(2), {"nested": [1]}
-    output, _ = functions.apply(functions.init(items), batch, xs, options=options)
-    assert (items, batch, xs.tolist(), options) == ([], [1], [0, 0], {"nested": [1]})
-    assert output.tolist() == [1, 1]
+    for kind in (dict, collections.OrderedDict):
+        items, batch, xs, options = [], [1], np.zeros(2), kind(nested=[1])
+        output, _ = functions.apply(functions.init(items), batch, xs, options=options)
+        assert (items, batch, xs.tolist(), options) == ([], [1], [0, 0], kind(nested=[1]))
+        assert output.tolist() == [1, 1]
 
 
 def test_a_numpy_array_in_a_state_is_not_written_to():
@@ -1096,6 +1098,9 @@ class Sample:
     def generate(self):
         yield self.x
 
+    async def later(self):
+        return self.x
+
     def list_to_tuple(self):
         self.items = tuple(self.items)
 
@@ -1140,6 +1145,7 @@ WRONG = {
     "return_self": (errors.AttributeKindError, "Sample.return_self() is of type Sample"),
     "return_child": (errors.AttributeKindError, "Sample.return_child() is of type Layer"),
     "generate": (errors.AttributeKindError, "Sample.generate() is of type generator"),
+    "later": (errors.AttributeKindError, "Sample.later() is of type coroutine"),
     "list_to_tuple": (errors.StaticAttributeError, "items=(Array(1,"),
     "share": (errors.SharedAttributeError, "self.items and self.names are the same mutable object"),
     "cycle": (errors.SharedAttributeError, "self and self.child.parent are the same"),
@@ -1153,6 +1159,7 @@ WRONG = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:coroutine 'Sample.later' was never awaited")
 @pytest.mark.parametrize("name", WRONG)
 def test_what_a_method_must_not_do_is_named_and_the_state_stays(name):
     error, text = WRONG[name]

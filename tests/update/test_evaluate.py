@@ -73,7 +73,18 @@ def test_half_precision_and_integers_are_averaged_in_float32():
     half = np.full(4, 60000, np.float16)  # whose sum is more than float16 holds
     evaluate = hs.make_evaluate(lambda params, state, batch: (dict(batch), state))
     metrics = evaluate(start(SGD), {"half": half, "count": np.arange(4)})
-    assert (metrics["half"], metrics["count"]) == (60000, 1.5)
+    assert (metrics["half"], metrics["count"], metrics["examples"]) == (60000, 1.5, 4)
+    assert {leaf.dtype for leaf in metrics.values()} == {np.dtype(np.float32)}
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8, np.float16, jnp.bfloat16])
+def test_examples_are_counted_in_float32_whatever_the_mask_is(kind):
+    evaluate = hs.make_evaluate(lambda params, state, batch: {"x": batch["x"]})
+    rows = 4096 + 3  # more than half precision or an int8 can count
+    mask = np.arange(rows) != 0
+    x = np.where(mask, 2, 5).astype(np.float32)
+    metrics = evaluate(start(SGD), {"x": x, "mask": jnp.asarray(mask, kind)})
+    assert (metrics["x"], metrics["examples"]) == (2, rows - 1)
     assert {leaf.dtype for leaf in metrics.values()} == {np.dtype(np.float32)}
 
 
