@@ -138,6 +138,31 @@ def has_set_mesh() -> bool:
     return hasattr(jax, "set_mesh")
 
 
+def has_mesh() -> bool:
+    """Return whether ``jax.set_mesh``, or ``use_mesh`` before it, has put a mesh in the context."""
+    if hasattr(jax.sharding, "get_abstract_mesh"):  # JAX >= 0.5
+        return not getattr(jax.sharding.get_abstract_mesh(), "empty", True)
+    else:  # JAX < 0.5
+        return False
+
+
+def set_mesh(mesh: Any) -> contextlib.AbstractContextManager[Any]:
+    """Replace the mesh in the context until the context manager ends.
+
+    Args:
+      mesh: the new mesh; None for no mesh.
+
+    Returns:
+      A context manager, for this thread.
+    """
+    if hasattr(jax, "set_mesh"):  # JAX >= 0.7.1
+        return jax.set_mesh(mesh)
+    else:  # JAX < 0.7.1
+        stack = contextlib.ExitStack()
+        stack.callback(jax.sharding.set_mesh, jax.sharding.set_mesh(mesh))
+        return stack
+
+
 def has_new_ref() -> bool:
     """Return whether ``jax.new_ref`` exists, which makes a mutable cell."""
     return hasattr(jax, "new_ref")

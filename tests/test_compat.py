@@ -1,4 +1,5 @@
 import ast
+import contextlib
 import importlib.util
 import linecache
 import os
@@ -143,6 +144,9 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         file, line = copy.place_of(scan.eqns[0])
         assert file == __file__
         assert "jax.make_jaxpr" in linecache.getline(file, line)
+        assert not copy.has_mesh()
+        with contextlib.suppress(AttributeError):  # JAX < 0.5
+            copy.set_mesh(None).__exit__(None, None, None)
         copy.keep_programs(jax.config.jax_compilation_cache_dir)
         copy.choose_collectives()
         assert jax.config.values[collectives] == "gloo"

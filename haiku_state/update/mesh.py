@@ -16,12 +16,14 @@ from haiku_state.errors.describe import describe, division_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.exchange import gathered, in_all
 from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.devices import outside_mesh
 from haiku_state.update.runner import Runner, consumed, donating_jit, on_axis
 
 Tree = TypeVar("Tree")
 Rule = Callable[[str, Any], PartitionSpec | None]
 
 
+@outside_mesh
 def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -> Tree:
     """Place a train state on a mesh: a copy on every device, or as specified by a rule.
 
@@ -283,6 +285,7 @@ def _on_mesh(
         step = mapped(traced) if mapped else traced
         return donating_jit(step, in_shardings=(places, rows), out_shardings=(after, on_all))
 
+    @outside_mesh
     def one(train_state: T) -> T:
         whole = jax.jit(lambda tree: tree, out_shardings=on_all)(train_state)
         return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
@@ -298,5 +301,6 @@ def _on_mesh(
         one=one,
         explain=explain,
         many_devices=True,
+        mesh=mesh,
         **options,
     )

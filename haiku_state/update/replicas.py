@@ -11,10 +11,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
+from haiku_state.update.devices import outside_mesh
 
 Tree = TypeVar("Tree")
 
 
+@outside_mesh
 def replicate(
     tree: Tree, devices: Sequence[jax.Device] | None = None, axis_name: str = "devices"
 ) -> Tree:
@@ -48,6 +50,7 @@ def replicate(
         return copy(np.arange(len(devices)), jax.tree.map(jnp.asarray, tree))
 
 
+@outside_mesh
 def unreplicate(tree: Tree) -> Tree:
     """Take the first replica, without the device axis.
 
@@ -84,6 +87,7 @@ def unreplicate(tree: Tree) -> Tree:
     return jax.tree.map(first, tree)
 
 
+@outside_mesh
 def split_batch(batch: Tree, num_devices: int) -> Tree:
     """Split the batch into equal parts, one for each device, in order.
 
@@ -116,6 +120,7 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
     return jax.tree.map(split, batch)
 
 
+@outside_mesh
 def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
     r"""Check that all replicas hold the same numbers.
 
@@ -154,6 +159,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
         raise arguments.replicas_differ(drifted, axis_name)
 
 
+@outside_mesh
 def sync_state(state: Tree) -> Tree:
     r"""Replace each replica's state with the mean over the replicas.
 
