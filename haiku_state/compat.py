@@ -19,6 +19,7 @@ with matched_versions():
     import haiku  # noqa: F401
     import jax
     import jax.numpy as jnp
+    import numpy as np
 
 
 def is_live(tracer: Any) -> bool:
@@ -140,10 +141,10 @@ def has_set_mesh() -> bool:
 
 def has_mesh() -> bool:
     """Return whether ``jax.set_mesh``, or ``use_mesh`` before it, has put a mesh in the context."""
-    if hasattr(jax.sharding, "get_abstract_mesh"):  # JAX >= 0.5
-        return not getattr(jax.sharding.get_abstract_mesh(), "empty", True)
-    else:  # JAX < 0.5
-        return False
+    if jax.__version_info__ >= (0, 6):  # JAX >= 0.6
+        return not jax.sharding.get_abstract_mesh().empty
+    else:  # JAX < 0.6
+        return False  # it has none, or its set_mesh is for all threads
 
 
 def set_mesh(mesh: Any) -> contextlib.AbstractContextManager[Any]:
@@ -156,7 +157,7 @@ def set_mesh(mesh: Any) -> contextlib.AbstractContextManager[Any]:
       A context manager, for this thread.
     """
     if hasattr(jax, "set_mesh"):  # JAX >= 0.7.1
-        return jax.set_mesh(mesh)
+        return jax.set_mesh(mesh or jax.sharding.Mesh(np.empty((), object), ()))
     else:  # JAX < 0.7.1
         stack = contextlib.ExitStack()
         stack.callback(jax.sharding.set_mesh, jax.sharding.set_mesh(mesh))

@@ -408,6 +408,25 @@ def random_key(rng: Any) -> ArgumentError:
     )
 
 
+def optimizer(given: Any) -> ArgumentError:
+    """What is no optimizer: the function that makes one, or what belongs elsewhere."""
+    return ArgumentError(
+        argument="optimizer",
+        value=_named(given),
+        expected=_("an Optax optimizer"),
+        why=_(
+            "an optimizer is what a function such as optax.sgd(0.1) returns: a pair of init and "
+            "update"
+        ),
+        more="update/jitted_update",
+    )
+
+
+def _named(value: Any) -> str:
+    """Write a function or a class by its name, and anything else as a description."""
+    return getattr(value, "__name__", None) or describe_tree(value)
+
+
 def step_result(result: Any) -> ArgumentError:
     """A result of an update step that is not a train state and metrics."""
     return ArgumentError(

@@ -203,4 +203,3 @@ def test_a_step_is_lowered_for_plain_numbers_too_and_traces_as_a_call_does():
     compiled = run.lower(train_state, {"f": 2.0}).compile()
     new, metrics = compiled(train_state, {"f": 2.0})
     assert (new.params["w"], metrics["loss"]) == (0.0, 2.0)
-
