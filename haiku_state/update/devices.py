@@ -120,6 +120,9 @@ def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "dev
     Returns:
       A mesh with one axis, whose length is the number of devices.
 
+    Raises:
+      ArgumentError: ``devices`` is a name or a number.
+
     Example:
       >>> import jax
       >>> from haiku_state import data_mesh
@@ -131,4 +134,6 @@ def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "dev
       <https://docs.jax.dev/en/latest/jax.sharding.html>`__; unlike ``jax.make_mesh``, it has the
       same meaning in every version.
     """
+    if error := arguments.devices(devices, "data_mesh({})"):
+        raise error
     return Mesh(np.array(jax.devices() if devices is None else devices), (axis_name,))

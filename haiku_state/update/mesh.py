@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from haiku_state.compat import has_explicit_axes, is_committed, shard_map
+from haiku_state.compat import is_committed, shard_map
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import describe, division_error, leaves_by_path, with_dicts
 from haiku_state.errors.diagnosis import named_errors
@@ -163,7 +163,8 @@ def shard_update(
       :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``mesh`` has explicit axes.
+      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called, the
+        train state has another structure than the first one, or the batch lies elsewhere.
       MeshPlacementError: when first called, if the train state lies on different devices.
       SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
@@ -185,6 +186,8 @@ def shard_update(
       <https://docs.jax.dev/en/latest/201/sharding.html>`__; `JAX issue 21232
       <https://github.com/jax-ml/jax/issues/21232>`__, on random numbers.
     """
+    if error := arguments.mesh(mesh, axis_name):
+        raise error
     return _on_mesh(update, mesh, axis_name or mesh.axis_names[0], rule)
 
 
@@ -215,7 +218,8 @@ def shard_map_update(
       ``run(train_state, batch) -> (train_state, metrics)``, as :func:`shard_update` returns it.
 
     Raises:
-      ArgumentError: ``mesh`` has explicit axes.
+      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called, the
+        train state has another structure than the first one, or the batch lies elsewhere.
       MeshPlacementError: when first called, if a leaf is not copied to every device.
       SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
@@ -237,6 +241,8 @@ def shard_map_update(
       JAX's documentation, `Manual parallelism with shard_map
       <https://docs.jax.dev/en/latest/201/shard-map.html>`__.
     """
+    if error := arguments.mesh(mesh, axis_name):
+        raise error
     axis_name = axis_name or mesh.axis_names[0]
     copies, rows = PartitionSpec(), PartitionSpec(axis_name)
 
@@ -266,8 +272,7 @@ def _on_mesh(
       mapped: what gives each device its own program, which needs whole copies on all devices.
       options: more fields of the runner.
     """
-    if has_explicit_axes(mesh):
-        raise arguments.explicit_mesh(mesh)
+    first: list[Any] = []  # the structure that the step is compiled for
     on_all, rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(axis))
 
     def place_of(path: str, leaf: Any) -> Any:
@@ -280,6 +285,7 @@ def _on_mesh(
     def compile(traced: Callable[..., Any], train_state: T) -> Any:
         leaves = leaves_by_path(train_state=train_state).items()
         structure: Any = jax.tree.structure(train_state)
+        first[:] = [structure]
         places = jax.tree.unflatten(structure, [place_of(*named) for named in leaves])
         after = places if consumed(traced) else None
         step = mapped(traced) if mapped else traced
@@ -291,7 +297,11 @@ def _on_mesh(
         return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
 
     def explain(train_state: T, batch: Batch) -> Any:
-        return division_error(batch, mesh.shape[axis], "run(train_state, batch)")
+        return (
+            division_error(batch, mesh.shape[axis], "run(train_state, batch)")
+            or (first and arguments.other_train_state(train_state, first[0]))
+            or arguments.batch_elsewhere(batch, rows)
+        )
 
     return Runner(
         step,

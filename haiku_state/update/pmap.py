@@ -41,7 +41,7 @@ def pmap_update(
       :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``devices`` is a name.
+      ArgumentError: ``devices`` is a name or a number, or ``update`` is compiled.
       LeadingAxisError: when called, if the leading device axis is missing or has the wrong length.
       SharedBufferError: when called, if two leaves of the train state are one array.
       ReplicaMismatchError: when first called, if the replicas have drifted apart.
@@ -63,8 +63,8 @@ def pmap_update(
       JAX's documentation, `jax.pmap
       <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
     """
-    if isinstance(devices, str):  # where jax.pmap has the name
-        raise arguments.devices(devices)
+    if error := arguments.devices(devices, "pmap_update(…, {})"):  # jax.pmap has the name there
+        raise error
     used = jax.local_devices() if devices is None else devices
     on_each = NamedSharding(data_mesh(used, axis_name), PartitionSpec(axis_name))
 
@@ -87,7 +87,10 @@ def pmap_update(
         place=lambda train_state: replicate(with_dicts(train_state), used, axis_name),
         feed=feed,
         one=unreplicate,
-        explain=lambda train_state, batch: arguments.devices_axis(train_state, batch, len(used)),
+        explain=lambda train_state, batch: (
+            arguments.devices_axis(train_state, batch, len(used))
+            or arguments.batch_elsewhere(batch, on_each)
+        ),
         axis_name=axis_name,
         many_devices=True,
         check_replicas=check_replicas,

@@ -31,6 +31,7 @@ def replicate(
       The same PyTree with leaves of shape (devices, …), copy ``i`` on device ``i``.
 
     Raises:
+      ArgumentError: ``devices`` is a name or a number, or the tree lies on several devices already.
       DonatedBufferError: an update has consumed the tree.
 
     Example:
@@ -43,6 +44,10 @@ def replicate(
       JAX's documentation, `Migrating to the new jax.pmap
       <https://docs.jax.dev/en/latest/migrate_pmap.html>`__.
     """
+    if error := arguments.devices(devices, "replicate(…, {})"):
+        raise error
+    if error := arguments.copied_already(tree):
+        raise error
     devices = jax.local_devices() if devices is None else devices
     # by pmap itself, so that the copies are where every JAX expects them: no second trace
     copy = jax.pmap(lambda _, tree: tree, axis_name=axis_name, in_axes=(0, None), devices=devices)
@@ -133,6 +138,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
       axis_name: the name of the device axis, for the advice in the error.
 
     Raises:
+      ArgumentError: a leaf is traced.
       ReplicaMismatchError: the replicas differ; the error names each leaf that drifted and by how
         much.
 
@@ -147,6 +153,8 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
     """
     on_devices: dict[Any, list[tuple[str, jax.Array]]] = {}  # one program for each set of devices
     for path, leaf in leaves_by_path(**{"": tree}).items():
+        if isinstance(leaf, jax.core.Tracer):
+            raise arguments.traced_replicas(path)
         for stack in _stacked(jnp.asarray(leaf)):
             on_devices.setdefault(frozenset(stack.devices()), []).append((path, stack))
     spreads: dict[str, float] = {}

@@ -52,6 +52,8 @@ def consumed(step: Any) -> tuple[int, ...]:
 
 def on_axis(step: StepFn[T, R], axis_name: str) -> StepFn[T, R]:
     """Let a step average over an axis, without a frame of its own around the step."""
+    if hasattr(step, "lower"):
+        raise arguments.compiled_step(step)
     named: Any = functools.partial(step, axis_name=axis_name)
     return functools.update_wrapper(named, step)
 
