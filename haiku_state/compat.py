@@ -6,6 +6,7 @@ is needed, so that the loss of one breaks that function alone. What only ``insid
 ``inside/compat.py``, by the same rules.
 """
 
+import contextlib
 import inspect
 import os
 from typing import Any
@@ -16,6 +17,7 @@ with matched_versions():
     import haiku  # noqa: F401
     import jax
     import jax.numpy as jnp
+    import numpy as np
 
 
 def is_live(tracer: Any) -> bool:
@@ -91,6 +93,31 @@ def has_explicit_axes(mesh: Any) -> bool:
 def has_set_mesh() -> bool:
     """Return whether ``jax.set_mesh`` exists, with which explicit axes are used."""
     return hasattr(jax, "set_mesh")
+
+
+def has_mesh() -> bool:
+    """Return whether ``jax.set_mesh``, or ``use_mesh`` before it, has put a mesh in the context."""
+    if jax.__version_info__ >= (0, 6):  # JAX >= 0.6
+        return not jax.sharding.get_abstract_mesh().empty
+    else:  # JAX < 0.6
+        return False  # it has none, or its set_mesh is for all threads
+
+
+def set_mesh(mesh: Any) -> contextlib.AbstractContextManager[Any]:
+    """Replace the mesh in the context until the context manager ends.
+
+    Args:
+      mesh: the new mesh; None for no mesh.
+
+    Returns:
+      A context manager, for this thread.
+    """
+    if hasattr(jax, "set_mesh"):  # JAX >= 0.7.1
+        return jax.set_mesh(mesh or jax.sharding.Mesh(np.empty((), object), ()))
+    else:  # JAX < 0.7.1
+        stack = contextlib.ExitStack()
+        stack.callback(jax.sharding.set_mesh, jax.sharding.set_mesh(mesh))
+        return stack
 
 
 def has_new_ref() -> bool:

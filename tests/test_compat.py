@@ -1,4 +1,5 @@
 import ast
+import contextlib
 import importlib.util
 import linecache
 import os
@@ -142,6 +143,9 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
         specs = PartitionSpec("data")
         double = copy.shard_map(lambda x: 2 * x, mesh, in_specs=specs, out_specs=specs)
         np.testing.assert_array_equal(double(jnp.arange(4)), 2 * np.arange(4))
+        assert not copy.has_mesh()
+        with contextlib.suppress(AttributeError):  # JAX < 0.5
+            copy.set_mesh(None).__exit__(None, None, None)
         copy.keep_programs(jax.config.jax_compilation_cache_dir)
         copy.choose_collectives()
         assert jax.config.values[collectives] == "gloo"

@@ -19,9 +19,17 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.sharding import Mesh
 
+from haiku_state.compat import has_explicit_axes, is_committed
 from haiku_state.errors.base import ArgumentError, as_lines
-from haiku_state.errors.describe import describe, describe_tree, leading_axis_error, with_dicts
+from haiku_state.errors.describe import (
+    describe,
+    describe_tree,
+    leading_axis_error,
+    leaves_by_path,
+    with_dicts,
+)
 from haiku_state.errors.functionalize import AttributeKindError, StaticAttributeError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
@@ -318,6 +326,43 @@ def _is_assigned(cls: type, name: str) -> bool:
 # ---- Update and evaluation steps
 
 
+def init_function(given: Any) -> ArgumentError:
+    """What is no ``init``, such as the pair that holds one."""
+    return ArgumentError(
+        argument="init",
+        value=type(given).__name__,
+        expected=_("a function that returns params and state"),
+        why=_("a pair is two functions: pass its init"),
+        more="haiku/pure_pair",
+    )
+
+
+def loss_fn(given: Any) -> ArgumentError:
+    """What is no loss function, such as a pair or the result of calling one."""
+    return ArgumentError(
+        argument="loss_fn",
+        value=type(given).__name__,
+        expected=_("a function of (params, state, rng, batch)"),
+        why=_("the update calls it and differentiates it with respect to the params"),
+        more="update/jitted_update",
+    )
+
+
+def train_state(given: Any) -> ArgumentError:
+    """What is no train state, such as params, a batch, or the whole result of an update."""
+    is_pair = isinstance(given, tuple) and len(given) == 2
+    return ArgumentError(
+        argument="train_state",
+        value="(train_state, metrics)" if is_pair else type(given).__name__,
+        expected=_("a TrainState"),
+        why=_(
+            "a step takes a train state and a batch, in this order; an update returns a new train "
+            "state and the metrics, and only the first of them goes into the next call"
+        ),
+        more="update/jitted_update",
+    )
+
+
 def random_key(rng: Any) -> ArgumentError:
     """A value that is not a single random key."""
     lines = {}
@@ -330,6 +375,25 @@ def random_key(rng: Any) -> ArgumentError:
     value = describe(rng) if hasattr(rng, "dtype") else repr(rng)
     why = _("the train state carries a key, which each step splits")
     return _rejected("haiku/randomness", "rng", value, _("a single random key"), why, **lines)
+
+
+def optimizer(given: Any) -> ArgumentError:
+    """What is no optimizer: the function that makes one, or what belongs elsewhere."""
+    return ArgumentError(
+        argument="optimizer",
+        value=_named(given),
+        expected=_("an Optax optimizer"),
+        why=_(
+            "an optimizer is what a function such as optax.sgd(0.1) returns: a pair of init and "
+            "update"
+        ),
+        more="update/jitted_update",
+    )
+
+
+def _named(value: Any) -> str:
+    """Write a function or a class by its name, and anything else as a description."""
+    return getattr(value, "__name__", None) or describe_tree(value)
 
 
 def step_result(result: Any) -> ArgumentError:
@@ -411,10 +475,14 @@ def device_count(wanted: int, started: int, variable: str | None) -> DeviceCount
     return DeviceCountError(wanted=wanted, started=started, wrong=wrong, right=right, why=why)
 
 
-def devices(given: str) -> ArgumentError:
-    """A name in the place of the devices, which come before the name."""
+def devices(given: Any, call: str) -> ArgumentError | None:
+    """A name or a number in the place of the devices; None if it is neither."""
+    if not isinstance(given, str | int):
+        return None
     why = _("in all functions of this package, the devices come before the name of their axis")
-    wrong, right = (f'pmap_update(…, {name}"{given}")' for name in ("", "axis_name="))
+    shown = f'"{given}"' if isinstance(given, str) else f"{given}"
+    fitting = f"axis_name={shown}" if isinstance(given, str) else f"jax.devices()[:{given}]"
+    wrong, right = call.format(shown), call.format(fitting)
     return _of_update("devices", repr(given), _("a list of devices"), why, wrong=wrong, right=right)
 
 
@@ -480,6 +548,27 @@ def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
     return ReplicaMismatchError(paths=as_lines(different), why=why)
 
 
+def mesh(given: Any, axis_name: str | None) -> ArgumentError | None:
+    """What is no mesh, or an axis that it does not have; None if it is a mesh with this axis."""
+    if not isinstance(given, Mesh):
+        return ArgumentError(
+            argument="mesh",
+            value=describe_tree(given),
+            expected=_("a mesh"),
+            why=_("a mesh gives the devices an axis with a name; data_mesh makes one"),
+            more="api/update",
+        )
+    if axis_name is not None and axis_name not in given.axis_names:
+        return ArgumentError(
+            argument="axis_name",
+            value=repr(axis_name),
+            expected=", ".join(map(repr, given.axis_names)),
+            why=_("the batch is split along an axis of the mesh"),
+            more="api/update",
+        )
+    return explicit_mesh(given) if has_explicit_axes(given) else None
+
+
 def explicit_mesh(mesh: Any) -> ArgumentError:
     """A mesh whose axes are explicit."""
     made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}".replace("'", '"')
@@ -501,6 +590,86 @@ def unplaceable(path: str, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementErro
     )
     shape, axes = jnp.shape(leaf), dict(mesh.shape)
     return MeshPlacementError(path=path, shape=shape, found=spec, mesh=axes, why=why)
+
+
+def other_train_state(given: Any, first: Any) -> ArgumentError | None:
+    """A train state of another structure than the first one had; None if it has the same."""
+    if jax.tree.structure(given) == first:
+        return None
+    return ArgumentError(
+        argument="train_state",
+        value=_structure_of(given),
+        expected=_structure_of(jax.tree.unflatten(first, [0] * first.num_leaves)),
+        why=_(
+            "a step on a mesh is compiled for the structure of its first train state, which "
+            "another optimizer or another model changes: make a runner for each"
+        ),
+        more="api/update",
+    )
+
+
+def batch_elsewhere(batch: Any, place: Any) -> ArgumentError | None:
+    """Rows on other devices, or copied to all of them; None if they lie where the step needs them.
+
+    Args:
+      batch: what was passed to a runner.
+      place: where the runner's ``feed`` puts rows.
+    """
+    for path, leaf in leaves_by_path(batch=batch).items():
+        if is_committed(leaf) and not leaf.sharding.is_equivalent_to(place, leaf.ndim):
+            return ArgumentError(
+                argument=path,
+                value=str(leaf.sharding),
+                expected=str(place),
+                wrong="run(…, …)",
+                right="run(…, run.feed(…))",
+                why=_("`feed` sends each device its rows"),
+                more="api/update",
+            )
+    return None
+
+
+def traced_replicas(path: str) -> ArgumentError:
+    """Replicas of which there are no numbers yet, because JAX is tracing."""
+    return ArgumentError(
+        argument=path,
+        value=_("traced"),
+        expected=_("an array"),
+        why=_(
+            "replicas are compared by their numbers, which do not exist while JAX traces: a runner "
+            "compiles its step itself, so call it outside of jit, grad and scan, or pass "
+            "check_replicas=False"
+        ),
+        more="api/update",
+    )
+
+
+def compiled_step(step: Any) -> ArgumentError:
+    """A step that something has compiled, which can no longer be given the name of an axis."""
+    return ArgumentError(
+        argument="update",
+        value=type(step).__name__,
+        expected=_("a step that is not compiled"),
+        why=_(
+            "the runner compiles the step, with the name of its axis: pass what make_update or "
+            "make_evaluate returns"
+        ),
+        more="api/update",
+    )
+
+
+def copied_already(tree: Any) -> ArgumentError | None:
+    """A tree that lies on several devices where one copy belongs; None if it lies on one."""
+    for path, leaf in leaves_by_path(tree=tree).items():
+        if isinstance(leaf, jax.Array) and len(leaf.devices()) > 1:
+            return ArgumentError(
+                argument=path,
+                value=str(leaf.sharding),
+                expected=_("an array on one device"),
+                why=_("copies are made of one replica; the `one` of a runner returns it"),
+                more="api/update",
+            )
+    return None
 
 
 def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError:

@@ -1,7 +1,7 @@
 """The average of the params over the last steps, and the running statistics that belong to it."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -9,10 +9,23 @@ import jax.numpy as jnp
 from haiku_state.errors import MissingAverageError, arguments
 from haiku_state.errors.base import as_lines
 from haiku_state.pure.check import average_counters, check_state
-from haiku_state.typing import Params, Predicate, State, is_float, wide_dtype
+from haiku_state.typing import (
+    Batch,
+    Metrics,
+    Params,
+    Predicate,
+    State,
+    UpdateFn,
+    is_float,
+    wide_dtype,
+)
+from haiku_state.update.train_state import TrainState
 
 if TYPE_CHECKING:
     import optax
+
+
+DecayRate: TypeAlias = float | Callable[[jax.Array], Any]
 
 
 class AveragedParamsState(NamedTuple):
@@ -21,9 +34,24 @@ class AveragedParamsState(NamedTuple):
     average: Any
     """The averaged params, each with the shape of the param, in at least float32."""
 
+    count: jax.Array  # type: ignore[assignment]
+    """The number of updates so far, a scalar of dtype int32."""
+
+
+class AveragedTrainState(NamedTuple):
+    """A :class:`.TrainState` and the average of its state, which :func:`average_state` carries."""
+
+    params: Params
+    state: State
+    opt_state: Any
+    rng: jax.Array
+    step: jax.Array
+    average: State
+    """The averaged state, with the shapes and dtypes of ``state``."""
+
 
 def average_params(
-    optimizer: "optax.GradientTransformation", decay_rate: float
+    optimizer: "optax.GradientTransformation", decay_rate: DecayRate
 ) -> "optax.GradientTransformationExtraArgs":
     r"""Keep an average of the params over the last steps, alongside the params themselves.
 
@@ -32,11 +60,12 @@ def average_params(
            = d^{\,t} p_0 + (1 - d) \sum_{i=1}^{t} d^{\,t-i}\,p_i
 
     The average begins at the initial params, which still have the weight :math:`d^{\,t}` after
-    :math:`t` steps. It is kept in the opt_state, so everything that carries a train state carries
+    :math:`t` steps. A decay rate that begins small forgets them sooner:
+    ``lambda count: jnp.minimum(0.999, (1 + count) / (10 + count))``. The average is kept in the opt_state, so everything that carries a train state carries
     the average too: a checkpoint, ``jax.lax.scan``, :func:`.replicate`. The average does not change
     the params that are trained; evaluate with :func:`averaged_params` and with a state from
     :func:`reestimate_state`, because the running statistics belong to the params that were not
-    averaged.
+    averaged; :func:`average_state` averages them in the same way.
 
     With :func:`scale_loss`, put this recipe inside, so that a skipped step does not count:
     ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an ``optax.chain``, put it last,
@@ -44,7 +73,8 @@ def average_params(
 
     Args:
       optimizer: an optax optimizer.
-      decay_rate: the weight :math:`d` of the past, in [0, 1).
+      decay_rate: the weight :math:`d` of the past, in [0, 1); or a schedule, as Optax's are, that
+        gives it for the number of updates before this one, :math:`t - 1`.
 
     Returns:
       An optimizer with the same updates. Its opt_state holds the average, with the params' shapes
@@ -73,29 +103,104 @@ def average_params(
     """
     import optax
 
-    if not 0.0 <= decay_rate < 1.0:
-        raise arguments.decay_rate(decay_rate, "api/recipes")
+    if not hasattr(optimizer, "update"):
+        raise arguments.optimizer(optimizer)
+    rate_at = _rate_at(decay_rate)
 
     def init(params: Any) -> AveragedParamsState:
         # a copy: a buffer that is both param and average could not be donated
-        return AveragedParamsState(
-            jax.tree.map(lambda p: jnp.array(p, wide_dtype(p), copy=True), params)
-        )
+        average = jax.tree.map(lambda p: jnp.array(p, wide_dtype(p), copy=True), params)
+        return AveragedParamsState(average, jnp.zeros((), jnp.int32))
 
     def update(
         updates: Any, state: AveragedParamsState, params: Any = None
     ) -> tuple[Any, AveragedParamsState]:
         if params is None:
             raise arguments.missing_params()
-        # a + (1 - d)(p - a), and not d a + (1 - d) p, so that what is frozen keeps every bit
-        average = jax.tree.map(
-            lambda a, p: a + (1 - decay_rate) * (p.astype(a.dtype) - a),
-            state.average,
-            optax.apply_updates(params, updates),
-        )
-        return updates, AveragedParamsState(average)
+        after = optax.apply_updates(params, updates)
+        average = _moved(state.average, after, rate_at(state.count))
+        return updates, AveragedParamsState(average, state.count + 1)
 
     return optax.chain(optimizer, optax.GradientTransformation(init, update))
+
+
+def average_state(
+    update: UpdateFn[TrainState], decay_rate: DecayRate
+) -> UpdateFn[AveragedTrainState]:
+    r"""Keep an average of the state over the last steps, alongside the state itself.
+
+    .. math:: a_t = d\,a_{t-1} + (1 - d)\,s_t
+
+    This is the average of :func:`average_params`, for the running statistics: with the same decay
+    rate, both averages have the same weights. It costs no pass over the data, whereas
+    :func:`reestimate_state` gives the statistics of the averaged params themselves.
+
+    Args:
+      update: a step from :func:`.make_update`.
+      decay_rate: as in :func:`average_params`; a schedule gets ``train_state.step``.
+
+    Returns:
+      A step like ``update``, of a train state with one more field. The first one is
+      ``AveragedTrainState(*train_state, train_state.state)``, and an evaluation reads
+      ``train_state._replace(params=averaged_params(train_state), state=train_state.average)``.
+      Leaves that are not floating, such as counters, are those of the state.
+
+    Raises:
+      ArgumentError: ``decay_rate`` is outside [0, 1).
+
+    Example:
+      >>> import jax, jax.numpy as jnp
+      >>> from haiku_state import TrainState, jit_update
+      >>> from haiku_state.recipes import AveragedTrainState, average_state
+      >>> def update(train_state, batch, *, axis_name=None):
+      ...     return train_state._replace(state={"ema": {"mean": batch.mean()}}), {}
+      >>> state = {"ema": {"mean": jnp.float32(0)}}
+      >>> start = TrainState({}, state, (), jax.random.key(0), jnp.int32(0))
+      >>> run = jit_update(average_state(update, decay_rate=0.5))
+      >>> train_state = run.place(AveragedTrainState(*start, start.state))
+      >>> for batch in (jnp.array([4.0]), jnp.array([8.0])):
+      ...     train_state, metrics = run(train_state, batch)
+      ...     print(train_state.state["ema"]["mean"], train_state.average["ema"]["mean"])
+      4.0 2.0
+      8.0 5.0
+
+    References:
+      Brock et al., *High-performance large-scale image recognition without normalization*, 2021,
+      whose training program averages params and state so.
+    """
+    rate_at = _rate_at(decay_rate)
+
+    def averaged(
+        train_state: AveragedTrainState, batch: Batch, *, axis_name: str | None = None
+    ) -> tuple[AveragedTrainState, Metrics]:
+        *parts, average = train_state
+        after, metrics = update(TrainState(*parts), batch, axis_name=axis_name)
+        moved = _moved(average, after.state, rate_at(train_state.step))
+        return AveragedTrainState(*after, moved), metrics
+
+    return averaged
+
+
+def _rate_at(decay_rate: DecayRate) -> Callable[[jax.Array], Any]:
+    """Return the decay rate as a function of the number of updates before."""
+    if callable(decay_rate):
+        return decay_rate
+    if not 0.0 <= decay_rate < 1.0:
+        raise arguments.decay_rate(decay_rate, "api/recipes")
+    return lambda count: decay_rate
+
+
+def _moved(average: Any, values: Any, decay_rate: Any) -> Any:
+    """Move an average towards new values; what is no floating number is replaced."""
+
+    def moved(a: Any, x: Any) -> Any:
+        if not is_float(a):
+            return x
+        old, new = (leaf.astype(wide_dtype(a)) for leaf in (a, x))
+        # a + (1 - d)(x - a), and not d a + (1 - d) x, so that what is frozen keeps every bit
+        return (old + jnp.asarray(1 - decay_rate, old.dtype) * (new - old)).astype(a.dtype)
+
+    return jax.tree.map(moved, average, values)
 
 
 def averaged_params(train_state: Any) -> Params:

@@ -1,15 +1,20 @@
 """The available devices, including simulated CPU devices."""
 
+import contextlib
+import functools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import jax
 import numpy as np
 from jax.sharding import Mesh
 
-from haiku_state.compat import has_started
+from haiku_state.compat import has_mesh, has_started, set_mesh
 from haiku_state.errors import arguments
 from haiku_state.errors.arguments import device_count
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 MOST = 1024  # with so many, JAX starts in 3 s, and has 4,400 threads and 0.6 GB of memory
 _FORCE = "--xla_force_host_platform_device_count"
@@ -59,6 +64,26 @@ def use_devices(count: int) -> list[jax.Device]:
     return devices[:count]
 
 
+def in_mesh(mesh: Mesh | None) -> contextlib.AbstractContextManager[Any]:
+    """Replace a mesh that ``jax.set_mesh`` has put in the context.
+
+    Args:
+      mesh: the mesh of what runs inside; None for what names its devices itself.
+    """
+    return set_mesh(mesh) if has_mesh() else contextlib.nullcontext()
+
+
+def outside_mesh(function: F) -> F:
+    """Let a function name its devices itself, whatever mesh is in the context."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        with in_mesh(None):
+            return function(*args, **kwargs)
+
+    return cast(F, called)
+
+
 def request_devices(count: int, argument: str) -> None:
     """Ask for devices in the environment, before JAX starts.
 
@@ -94,6 +119,9 @@ def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "dev
     Returns:
       A mesh with one axis, whose length is the number of devices.
 
+    Raises:
+      ArgumentError: ``devices`` is a name or a number.
+
     Example:
       >>> import jax
       >>> from haiku_state import data_mesh
@@ -105,4 +133,6 @@ def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "dev
       <https://docs.jax.dev/en/latest/jax.sharding.html>`__; unlike ``jax.make_mesh``, it has the
       same meaning in every version.
     """
+    if error := arguments.devices(devices, "data_mesh({})"):
+        raise error
     return Mesh(np.array(jax.devices() if devices is None else devices), (axis_name,))

@@ -66,6 +66,8 @@ def make_evaluate(
     """
 
     def evaluate(train_state: TrainState, batch: Batch, *, axis_name: str | None = None) -> Metrics:
+        if not hasattr(train_state, "params"):
+            raise arguments.train_state(train_state)
         params, state, step = train_state.params, train_state.state, train_state.step
         if jnp.ndim(step):
             at = {"path": "train_state.step", "shape": jnp.shape(step), "expected": ()}

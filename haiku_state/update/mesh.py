@@ -10,18 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from haiku_state.compat import has_explicit_axes, is_committed, shard_map
+from haiku_state.compat import is_committed, shard_map
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import describe, division_error, leaves_by_path, with_dicts
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.exchange import gathered, in_all
 from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.devices import outside_mesh
 from haiku_state.update.runner import Runner, consumed, donating_jit, on_axis
 
 Tree = TypeVar("Tree")
 Rule = Callable[[str, Any], PartitionSpec | None]
 
 
+@outside_mesh
 def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -> Tree:
     """Place a train state on a mesh: a copy on every device, or as specified by a rule.
 
@@ -161,7 +163,8 @@ def shard_update(
       :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``mesh`` has explicit axes.
+      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called, the
+        train state has another structure than the first one, or the batch lies elsewhere.
       MeshPlacementError: when first called, if the train state lies on different devices.
       SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
@@ -183,6 +186,8 @@ def shard_update(
       <https://docs.jax.dev/en/latest/201/sharding.html>`__; `JAX issue 21232
       <https://github.com/jax-ml/jax/issues/21232>`__, on random numbers.
     """
+    if error := arguments.mesh(mesh, axis_name):
+        raise error
     return _on_mesh(update, mesh, axis_name or mesh.axis_names[0], rule)
 
 
@@ -213,7 +218,8 @@ def shard_map_update(
       ``run(train_state, batch) -> (train_state, metrics)``, as :func:`shard_update` returns it.
 
     Raises:
-      ArgumentError: ``mesh`` has explicit axes.
+      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called, the
+        train state has another structure than the first one, or the batch lies elsewhere.
       MeshPlacementError: when first called, if a leaf is not copied to every device.
       SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
@@ -235,6 +241,8 @@ def shard_map_update(
       JAX's documentation, `Manual parallelism with shard_map
       <https://docs.jax.dev/en/latest/201/shard-map.html>`__.
     """
+    if error := arguments.mesh(mesh, axis_name):
+        raise error
     axis_name = axis_name or mesh.axis_names[0]
     copies, rows = PartitionSpec(), PartitionSpec(axis_name)
 
@@ -264,8 +272,7 @@ def _on_mesh(
       mapped: what gives each device its own program, which needs whole copies on all devices.
       options: more fields of the runner.
     """
-    if has_explicit_axes(mesh):
-        raise arguments.explicit_mesh(mesh)
+    first: list[Any] = []  # the structure that the step is compiled for
     on_all, rows = NamedSharding(mesh, PartitionSpec()), NamedSharding(mesh, PartitionSpec(axis))
 
     def place_of(path: str, leaf: Any) -> Any:
@@ -278,17 +285,23 @@ def _on_mesh(
     def compile(traced: Callable[..., Any], train_state: T) -> Any:
         leaves = leaves_by_path(train_state=train_state).items()
         structure: Any = jax.tree.structure(train_state)
+        first[:] = [structure]
         places = jax.tree.unflatten(structure, [place_of(*named) for named in leaves])
         after = places if consumed(traced) else None
         step = mapped(traced) if mapped else traced
         return donating_jit(step, in_shardings=(places, rows), out_shardings=(after, on_all))
 
+    @outside_mesh
     def one(train_state: T) -> T:
         whole = jax.jit(lambda tree: tree, out_shardings=on_all)(train_state)
         return jax.tree.map(lambda leaf: jnp.copy(leaf.addressable_shards[0].data), whole)
 
     def explain(train_state: T, batch: Batch) -> Any:
-        return division_error(batch, mesh.shape[axis])
+        return (
+            division_error(batch, mesh.shape[axis])
+            or (first and arguments.other_train_state(train_state, first[0]))
+            or arguments.batch_elsewhere(batch, rows)
+        )
 
     return Runner(
         step,
@@ -298,5 +311,6 @@ def _on_mesh(
         one=one,
         explain=explain,
         many_devices=True,
+        mesh=mesh,
         **options,
     )

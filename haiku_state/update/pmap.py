@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+from jax.sharding import NamedSharding, PartitionSpec
 
+from haiku_state.compat import is_committed
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, with_dicts
 from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.devices import data_mesh
 from haiku_state.update.replicas import replicate, split_batch, unreplicate
 from haiku_state.update.runner import Runner, consumed, on_axis
 
@@ -38,7 +41,7 @@ def pmap_update(
       :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``devices`` is a name.
+      ArgumentError: ``devices`` is a name or a number, or ``update`` is compiled.
       LeadingAxisError: when called, if the leading device axis is missing or has the wrong length.
       SharedBufferError: when called, if two leaves of the train state are one array.
       ReplicaMismatchError: when first called, if the replicas have drifted apart.
@@ -60,9 +63,10 @@ def pmap_update(
       JAX's documentation, `jax.pmap
       <https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html>`__.
     """
-    if isinstance(devices, str):  # where jax.pmap has the name
-        raise arguments.devices(devices)
+    if error := arguments.devices(devices, "pmap_update(…, {})"):  # jax.pmap has the name there
+        raise error
     used = jax.local_devices() if devices is None else devices
+    on_each = NamedSharding(data_mesh(used, axis_name), PartitionSpec(axis_name))
 
     def compile(traced: Callable[..., Any], train_state: T) -> Any:
         options: Any = {"out_axes": (0, None), "donate_argnums": consumed(traced)}
@@ -71,7 +75,11 @@ def pmap_update(
     def feed(batch: Batch) -> Batch:
         if error := division_error(batch, len(used)):
             raise error
-        return split_batch(batch, len(used))
+        return jax.tree.map(placed, split_batch(batch, len(used)))
+
+    def placed(rows: Any) -> Any:
+        """Send an array that lies on chosen devices to those of this runner."""
+        return jax.device_put(rows, on_each) if is_committed(rows) else rows
 
     return Runner(
         on_axis(update, axis_name),
@@ -79,7 +87,10 @@ def pmap_update(
         place=lambda train_state: replicate(with_dicts(train_state), used, axis_name),
         feed=feed,
         one=unreplicate,
-        explain=lambda train_state, batch: arguments.devices_axis(train_state, batch, len(used)),
+        explain=lambda train_state, batch: (
+            arguments.devices_axis(train_state, batch, len(used))
+            or arguments.batch_elsewhere(batch, on_each)
+        ),
         axis_name=axis_name,
         many_devices=True,
         check_replicas=check_replicas,

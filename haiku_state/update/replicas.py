@@ -11,10 +11,12 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
+from haiku_state.update.devices import outside_mesh
 
 Tree = TypeVar("Tree")
 
 
+@outside_mesh
 def replicate(
     tree: Tree, devices: Sequence[jax.Device] | None = None, axis_name: str = "devices"
 ) -> Tree:
@@ -29,6 +31,7 @@ def replicate(
       The same PyTree with leaves of shape (devices, …), copy ``i`` on device ``i``.
 
     Raises:
+      ArgumentError: ``devices`` is a name or a number, or the tree lies on several devices already.
       DonatedBufferError: an update has consumed the tree.
 
     Example:
@@ -41,6 +44,10 @@ def replicate(
       JAX's documentation, `Migrating to the new jax.pmap
       <https://docs.jax.dev/en/latest/migrate_pmap.html>`__.
     """
+    if error := arguments.devices(devices, "replicate(…, {})"):
+        raise error
+    if error := arguments.copied_already(tree):
+        raise error
     devices = jax.local_devices() if devices is None else devices
     # by pmap itself, so that the copies are where every JAX expects them: no second trace
     copy = jax.pmap(lambda _, tree: tree, axis_name=axis_name, in_axes=(0, None), devices=devices)
@@ -48,6 +55,7 @@ def replicate(
         return copy(np.arange(len(devices)), jax.tree.map(jnp.asarray, tree))
 
 
+@outside_mesh
 def unreplicate(tree: Tree) -> Tree:
     """Take the first replica, without the device axis.
 
@@ -84,6 +92,7 @@ def unreplicate(tree: Tree) -> Tree:
     return jax.tree.map(first, tree)
 
 
+@outside_mesh
 def split_batch(batch: Tree, num_devices: int) -> Tree:
     """Split the batch into equal parts, one for each device, in order.
 
@@ -116,6 +125,7 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
     return jax.tree.map(split, batch)
 
 
+@outside_mesh
 def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "devices") -> None:
     r"""Check that all replicas hold the same numbers.
 
@@ -128,6 +138,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
       axis_name: the name of the device axis, for the advice in the error.
 
     Raises:
+      ArgumentError: a leaf is traced.
       ReplicaMismatchError: the replicas differ; the error names each leaf that drifted and by how
         much.
 
@@ -142,6 +153,8 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
     """
     on_devices: dict[Any, list[tuple[str, jax.Array]]] = {}  # one program for each set of devices
     for path, leaf in leaves_by_path(**{"": tree}).items():
+        if isinstance(leaf, jax.core.Tracer):
+            raise arguments.traced_replicas(path)
         for stack in _stacked(jnp.asarray(leaf)):
             on_devices.setdefault(frozenset(stack.devices()), []).append((path, stack))
     spreads: dict[str, float] = {}
@@ -154,6 +167,7 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
         raise arguments.replicas_differ(drifted, axis_name)
 
 
+@outside_mesh
 def sync_state(state: Tree) -> Tree:
     r"""Replace each replica's state with the mean over the replicas.
 

@@ -4,14 +4,17 @@ A runner is one object of five functions. Each way to run a step has a file of i
 these functions and says nothing else.
 """
 
+import contextlib
 import dataclasses
 import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any, Generic
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh
 
 from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.advice import of_runner, with_lines
@@ -25,7 +28,10 @@ from haiku_state.errors.describe import (
 from haiku_state.errors.diagnosis import named_error
 from haiku_state.pure.check import check_types
 from haiku_state.typing import Batch, R, StepFn, T
+from haiku_state.update.devices import in_mesh
 from haiku_state.update.replicas import assert_replicas_equal
+
+_AS_IT_IS: AbstractContextManager[Any] = contextlib.nullcontext()
 
 # what JAX raises where the layout of the arguments is wrong
 _RAISED = (RuntimeError, TypeError, ValueError, IndexError)
@@ -47,6 +53,8 @@ def consumed(step: Any) -> tuple[int, ...]:
 
 def on_axis(step: StepFn[T, R], axis_name: str) -> StepFn[T, R]:
     """Let a step average over an axis, without a frame of its own around the step."""
+    if hasattr(step, "lower"):
+        raise arguments.compiled_step(step)
     named: Any = functools.partial(step, axis_name=axis_name)
     return functools.update_wrapper(named, step)
 
@@ -115,6 +123,9 @@ class Runner(Generic[T, R]):
     many_devices: bool = False
     """Whether the step runs on several devices, which wait for each other."""
 
+    mesh: Mesh | None = None
+    """The mesh of these devices, if they have one, whatever mesh is in the context."""
+
     check_replicas: bool = False
     """Whether the first call must leave all replicas equal."""
 
@@ -126,7 +137,7 @@ class Runner(Generic[T, R]):
     """
 
     def __post_init__(self) -> None:
-        functools.update_wrapper(self, self.step)
+        functools.update_wrapper(self, self.step, updated=())  # the fields are the runner's own
         if self.feed_all is None:
             self.feed_all = functools.partial(map, self.feed)
         self.is_evaluation = not consumed(self.step)
@@ -148,8 +159,9 @@ class Runner(Generic[T, R]):
             if self.many_devices:
                 self._refuse(train_state)
             # the checked call consumes a copy, so that the given train state outlives the error
-            given = copied(train_state) if self.check_replicas else train_state
-            new, metrics = (self._compiled or self._program(given))(given, batch)
+            with in_mesh(self.mesh) if self.many_devices else _AS_IT_IS:
+                given = copied(train_state) if self.check_replicas else train_state
+                new, metrics = (self._compiled or self._program(given))(given, batch)
         except Exception as error:
             if named := self._named(error, train_state, batch):
                 raise named from named.__cause__ or error
@@ -178,7 +190,8 @@ class Runner(Generic[T, R]):
           JAX's ``Lowered``; ``.compile().memory_analysis()`` gives the memory of the step in bytes.
         """
         try:
-            return self._program(train_state).lower(train_state, batch)
+            with in_mesh(self.mesh) if self.many_devices else _AS_IT_IS:
+                return self._program(train_state).lower(train_state, batch)
         except Exception as error:
             if named := self._named(error, train_state, batch):
                 raise named from named.__cause__ or error

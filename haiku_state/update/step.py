@@ -1,6 +1,7 @@
 """One pure update step."""
 
 import functools
+import inspect
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.tree_util import keystr, tree_leaves_with_path
 
-from haiku_state.errors import DeviceStackedError, LossFunctionError
+from haiku_state.errors import DeviceStackedError, LossFunctionError, arguments
 from haiku_state.errors.describe import describe_tree, leaked_error, leaves_by_path
 from haiku_state.errors.diagnosis import loss_errors, opt_state_errors
 from haiku_state.pure.check import check_state
@@ -60,6 +61,8 @@ def make_update(
       include ``"loss"``.
 
     Raises:
+      ArgumentError: ``loss_fn`` is no function or ``optimizer`` no optimizer; or, when called, the
+        first argument is no train state.
       LossFunctionError: when first called, if ``loss_fn`` does not return
         ``(loss, (state, metrics))``.
       DeviceStackedError: when first called, if the train state has a device axis.
@@ -86,11 +89,18 @@ def make_update(
     """
     import optax
 
+    if not callable(loss_fn):
+        raise arguments.loss_fn(loss_fn)
+    if not hasattr(optimizer, "update"):
+        raise arguments.optimizer(optimizer)
+    taken = inspect.signature(optimizer.update).parameters
     optimizer = optax.with_extra_args_support(optimizer)
 
     def update(
         train_state: TrainState, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[TrainState, Metrics]:
+        if not isinstance(train_state, tuple) or len(train_state) != 5:
+            raise arguments.train_state(train_state)
         params, state, opt_state, rng, step = train_state
         if jnp.ndim(step):
             at = {"path": "train_state.step", "shape": jnp.shape(step), "expected": ()}
@@ -133,6 +143,8 @@ def make_update(
         metrics = jax.tree.map(as_metric, {"loss": loss, **metrics})
         loss, grads, metrics = mean((loss, grads, metrics))
         extra = {"value": loss, "grad": grads, "value_fn": value_fn}  # for those that search a line
+        if all(each.kind is not each.VAR_KEYWORD for each in taken.values()):
+            extra = {name: extra[name] for name in extra if name in taken}  # optax.contrib.sam
         with opt_state_errors(optimizer, opt_state, params):
             updates, opt_state = optimizer.update(grads, opt_state, params, **extra)
         params = optax.apply_updates(params, updates)

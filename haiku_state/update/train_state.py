@@ -69,8 +69,8 @@ def init_train_state(
 
     Raises:
       StatelessTransformError: ``init`` comes from ``hk.transform``.
-      ArgumentError: ``rng`` is not a single random key, or ``init`` returns something other than
-        ``(params, state)``.
+      ArgumentError: ``init`` is no function, ``optimizer`` no optimizer, ``rng`` not a single
+        random key, or ``init`` returns something other than ``(params, state)``.
       HaikuStateError: ``init`` fails with one of the named errors.
 
     Example:
@@ -86,6 +86,10 @@ def init_train_state(
       Optax's documentation, `Getting started
       <https://optax.readthedocs.io/en/latest/getting_started.html>`__.
     """
+    if not callable(init):
+        raise arguments.init_function(init)
+    if not hasattr(optimizer, "update"):
+        raise arguments.optimizer(optimizer)
     if not is_key(rng) or jax.random.key_data(rng).ndim != 1:
         raise arguments.random_key(rng)
     leaves, structure = jax.tree.flatten((args, kwargs))

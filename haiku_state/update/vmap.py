@@ -53,6 +53,11 @@ def vmap_update(
         leaf = jnp.asarray(leaf)
         return jax.random.split(leaf, members) if _is_key(path, leaf) else stacked(leaf)
 
+    def one(train_state: T) -> T:
+        if error := arguments.members_axis(train_state, None):
+            raise error
+        return jax.tree.map(lambda leaf: leaf[0], train_state)
+
     def stacked(leaf: Any) -> jax.Array:
         return jnp.stack([leaf] * members)
 
@@ -60,7 +65,7 @@ def vmap_update(
         functools.update_wrapper(jax.vmap(update, in_axes=axes), update),
         place=lambda given: jax.tree_util.tree_map_with_path(member_of, with_dicts(given)),
         feed=as_given if shared_batch else functools.partial(jax.tree.map, stacked),
-        one=functools.partial(jax.tree.map, lambda leaf: leaf[0]),
+        one=one,
         explain=lambda train_state, batch: arguments.members_axis(
             train_state, None if shared_batch else batch
         ),

@@ -4,10 +4,18 @@ import numpy as np
 import optax
 import oracles
 import pytest
+from runners import RUNNERS, axis_of
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, CounterStoppedError, MissingAverageError
-from haiku_state.recipes import average_params, averaged_params, freeze_params, reestimate_state
+from haiku_state.recipes import (
+    AveragedTrainState,
+    average_params,
+    average_state,
+    averaged_params,
+    freeze_params,
+    reestimate_state,
+)
 from haiku_state.recipes.averaging import AveragedParamsState
 
 DECAY = 0.8
@@ -109,7 +117,7 @@ def test_the_average_of_bfloat16_params_is_float32():
     params = {"linear": {"w": jnp.ones((), jnp.bfloat16)}}
     opt_state = optimizer.init(params)
     grads = {"linear": {"w": jnp.zeros((), jnp.bfloat16)}}
-    opt_state = opt_state[0], AveragedParamsState({"linear": {"w": jnp.float32(2)}})
+    opt_state = opt_state[0], AveragedParamsState({"linear": {"w": jnp.float32(2)}}, jnp.int32(0))
     for _ in range(1000):
         _, opt_state = jax.jit(optimizer.update)(grads, opt_state, params)
     average = averaged_params(opt_state)["linear"]["w"]
@@ -281,3 +289,95 @@ def test_an_apply_that_is_not_training_is_named():
             train_state.state,
             batches,
         )
+
+
+def warmed_up(count):
+    """The decay of public training scripts: at first the average nearly follows the params."""
+    return jnp.minimum(0.6, (1 + count) / (10 + count)).astype(jnp.float32)
+
+
+@pytest.mark.usefixtures("standard_promotion")
+def test_a_decay_rate_may_warm_up():
+    optimizer = average_params(optax.sgd(1.0), warmed_up)
+    params = {"linear": {"w": jnp.array([4.0, -3.0])}}
+    opt_state = optimizer.init(params)
+    p = a = np.float64([4, -3])
+    for step in range(8):  # from the sixth on, the rate is 0.6
+        updates, opt_state = optimizer.update(step_from(params), opt_state, params)
+        params = optax.apply_updates(params, updates)
+        p = 0.5 * p + 1
+        d = min(0.6, (1 + step) / (10 + step))
+        a = d * a + (1 - d) * p
+        np.testing.assert_allclose(averaged_params(opt_state)["linear"]["w"], a, rtol=1e-6)
+
+
+@pytest.mark.parametrize("decay", [0.8, warmed_up], ids=["constant", "warmed up"])
+@pytest.mark.parametrize("name", ["jit", "scan", "pmap", "shard_map"])
+@pytest.mark.usefixtures("standard_promotion")
+def test_the_state_is_averaged_with_the_params(name, decay):
+    """On every runner, with the weights by hand; counters are those of the state."""
+    axis = axis_of(RUNNERS[name])
+    model = hs.pure_pair(hs.LinearRegression, True, 0.9, cross_replica_axis=axis)
+
+    def loss_fn(params, state, rng, batch):
+        prediction, state = model.apply(params, state, rng, batch["inputs"], True)
+        return jnp.mean(jnp.square(prediction - batch["targets"])), (state, {})
+
+    optimizer = average_params(optax.sgd(0.1), decay)
+    batches = batches_of()
+    first = hs.init_train_state(
+        model.init, optimizer, jax.random.key(0), batches[0]["inputs"], True
+    )
+    run = RUNNERS[name](average_state(hs.make_update(loss_fn, optimizer), decay))
+    train_state = run.place(AveragedTrainState(*first, first.state))
+    average = statistics(first.state)
+    weights = w_and_b(first.params).astype(np.float64)
+    for step, batch in enumerate(batches):
+        train_state, _metrics = run(train_state, run.feed(batch))
+        d = decay if isinstance(decay, float) else min(0.6, (1 + step) / (10 + step))
+        one = run.one(train_state)
+        average = d * average + (1 - d) * statistics(one.state)
+        weights = d * weights + (1 - d) * w_and_b(one.params).astype(np.float64)
+        np.testing.assert_allclose(statistics(one.average), average, rtol=1e-5)
+        np.testing.assert_allclose(w_and_b(averaged_params(one)), weights, rtol=1e-5, atol=1e-6)
+        assert one.average[MEAN]["counter"] == one.state[MEAN]["counter"] == step + 1
+    assert run.trace_count == 1
+    read = one._replace(params=averaged_params(one), state=one.average)
+    evaluate = hs.make_evaluate(
+        lambda params, state, batch: {
+            "mean": model.apply(params, state, None, batch["inputs"], False)[0]
+        }
+    )
+    mean, var = (average[: average.size // 2], average[average.size // 2 :])
+    normal = (batches[0]["inputs"] - mean) / np.sqrt(var + 1e-5)
+    expected = (normal @ weights[:-1] + weights[-1]).mean()
+    assert hs.jit_update(evaluate)(read, batches[0])["mean"] == pytest.approx(expected, abs=1e-5)
+
+
+def statistics(state):
+    """The running means and variances, as float64."""
+    return np.concatenate([np.ravel(state[name]["average"]) for name in (MEAN, VAR)]).astype(float)
+
+
+def test_the_average_of_a_state_is_of_its_dtype():
+    def update(train_state, batch, *, axis_name=None):
+        return train_state._replace(state={"m": {"x": batch}}, step=train_state.step + 1), {}
+
+    x = jnp.ones(2, jnp.bfloat16)
+    first = hs.TrainState({}, {"m": {"x": x}}, (), jax.random.key(0), jnp.int32(0))
+    step = average_state(update, 0.5)
+    train_state, _ = step(AveragedTrainState(*first, first.state), 3 * x)
+    assert train_state.average["m"]["x"].dtype == jnp.bfloat16
+    np.testing.assert_array_equal(np.asarray(train_state.average["m"]["x"], float), [2, 2])
+
+
+def test_a_decay_of_the_state_out_of_range_is_named():
+    with pytest.raises(ArgumentError) as caught:
+        average_state(lambda train_state, batch: (train_state, {}), 1.0)
+    assert caught.value.what == "decay_rate is 1.0, but it must be in [0, 1)."
+
+
+def test_the_average_of_a_function_that_makes_an_optimizer_is_refused():
+    with pytest.raises(ArgumentError) as caught:
+        average_params(optax.sgd, 0.9)
+    assert caught.value.what == "optimizer is sgd, but it must be an Optax optimizer."
