@@ -61,11 +61,12 @@ def average_params(
 
     The average begins at the initial params, which still have the weight :math:`d^{\,t}` after
     :math:`t` steps. A decay rate that begins small forgets them sooner:
-    ``lambda count: jnp.minimum(0.999, (1 + count) / (10 + count))``. The average is kept in the opt_state, so everything that carries a train state carries
-    the average too: a checkpoint, ``jax.lax.scan``, :func:`.replicate`. The average does not change
-    the params that are trained; evaluate with :func:`averaged_params` and with a state from
-    :func:`reestimate_state`, because the running statistics belong to the params that were not
-    averaged; :func:`average_state` averages them in the same way.
+    ``lambda count: jnp.minimum(0.999, (1 + count) / (10 + count))``. The average is kept in the
+    opt_state, so everything that carries a train state carries the average too: a checkpoint,
+    ``jax.lax.scan``, :func:`.replicate`. The average does not change the params that are trained;
+    evaluate with :func:`averaged_params` and with a state from :func:`reestimate_state`, because
+    the running statistics belong to the params that were not averaged; :func:`average_state`
+    averages them in the same way.
 
     With :func:`scale_loss`, put this recipe inside, so that a skipped step does not count:
     ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an ``optax.chain``, put it last,
