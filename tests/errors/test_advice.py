@@ -16,40 +16,6 @@ from haiku_state import errors
 X = jnp.ones((4, 3))
 
 
-def lines(error):
-    """The wrong line and the right line."""
-    _, wrong, right, *_ = [line for line in str(error.value).splitlines() if line[:4] != "    "]
-    return wrong.removeprefix("  wrong: "), right.removeprefix("  right: ")
-
-
-DRIFTED = {
-    "batch norm": (
-        {"batch_norm/~/mean_ema": {"average": jnp.array([0.0, 1.0])}},
-        'BatchNorm(True, True, 0.9, cross_replica_axis="devices")',
-    ),
-    "moving average": (
-        {"moving_average": {"sum": jnp.array([0.0, 1.0])}},
-        'hk.set_state("sum", jax.lax.pmean(sum, "devices"))',
-    ),
-    "vector quantizer": (
-        {"vector_quantizer_ema/~/ema_dw": {"hidden": jnp.array([0.0, 1.0])}},
-        'hk.set_state("hidden", jax.lax.pmean(hidden, "devices"))',
-    ),
-    "params": (
-        hs.TrainState({"linear": {"w": jnp.array([0.0, 1.0])}}, {}, (), (), ()),
-        'grads = jax.lax.pmean(jax.grad(loss_fn)(params), "devices")',
-    ),
-    "an array": (jnp.array([0.0, 1.0]), 'value = jax.lax.pmean(f(rows), "devices")'),
-}
-
-
-@pytest.mark.parametrize(("tree", "right"), DRIFTED.values(), ids=DRIFTED)
-def test_what_averages_replicas_depends_on_what_drifted(tree, right):
-    with pytest.raises(errors.ReplicaMismatchError) as caught:
-        hs.assert_replicas_equal(tree)
-    assert lines(caught)[1] == right
-
-
 def test_complex_replicas_that_differ_in_the_imaginary_part_are_not_equal():
     with pytest.raises(errors.ReplicaMismatchError, match=r"\['z'\] by 2\n"):
         hs.assert_replicas_equal({"z": jnp.array([1 + 1j, 1 + 3j])})
@@ -105,10 +71,8 @@ def test_an_opt_state_that_is_not_the_optimizer_s_is_named(make):
     )
     wrong = train_state._replace(opt_state=make(train_state.params))
     run = hs.jit_update(hs.make_update(loss_fn, optimizer))
-    with pytest.raises(errors.ArgumentError, match=r"^train_state\.opt_state is ") as caught:
+    with pytest.raises(errors.ArgumentError, match=r"^train_state\.opt_state is "):
         run(wrong, {})
-    repaired = eval(lines(caught)[1].partition(" = ")[2], {**globals(), **locals()})
-    assert jax.tree.structure(repaired) == jax.tree.structure(train_state)
 
 
 def test_lists_and_ranges_are_data_and_ragged_ones_are_named():
@@ -117,12 +81,6 @@ def test_lists_and_ranges_are_data_and_ragged_ones_are_named():
     for ragged in ({"x": [[1], [1, 2]]}, {"x": 3}, {"x": range(3), "y": range(4)}):
         with pytest.raises(errors.ArgumentError, match="the same number of rows"):
             hs.batches(ragged, 1)
-
-
-def test_a_name_where_jax_pmap_has_one_is_told_where_it_belongs():
-    with pytest.raises(errors.ArgumentError, match="devices is 'i'") as caught:
-        hs.pmap_update(lambda train_state, batch, *, axis_name=None: (train_state, {}), "i")
-    assert lines(caught)[1] == "pmap_update(update, axis_name='i')"
 
 
 def test_an_update_that_returns_one_thing_is_told_to_return_two():
