@@ -45,10 +45,10 @@ def functionalize(cls: type, *methods: str, static: Sequence[str] = ()) -> Any:
     Attributes that are arrays or numbers are state, also inside lists, tuples, dicts and objects of
     other ordinary classes. The numbers that ``static`` names and everything else, such as a string
     or a function, are part of the compiled program, and no method may change them. The constructor
-    must create every attribute, and no method may assign an attribute of
-    the class, which all instances share; a change inside of one, such as
-    an ``append`` to a list of the class, is not noticed. A dict comes back with its keys sorted, as JAX sorts
-    them; an ``OrderedDict`` keeps their order.
+    must create every attribute, and no method may assign an attribute of the class, which all
+    instances share. (A change inside such an attribute, as by ``append`` to a list of the class, is
+    not noticed.) A dict comes back with its keys sorted, as JAX sorts them; an ``OrderedDict``
+    keeps their order.
 
     Args:
       cls: an ordinary Python class, such as a dataclass or one with slots, properties or bases.

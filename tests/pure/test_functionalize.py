@@ -1238,6 +1238,6 @@ def test_what_a_method_writes_on_its_class_is_named_and_undone(kind, jit):
 
 
 def test_what_a_class_only_reads_from_itself_is_no_change():
-    base, cls = writing(lambda cls, x: cls.total + x)
+    _, cls = writing(lambda cls, x: cls.total + x)
     init, apply = functionalize(cls, "step")
     assert jax.jit(apply)(init(), jnp.int32(2))[0] == 1

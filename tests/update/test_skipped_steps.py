@@ -61,9 +61,7 @@ def expected(given):
 
 
 def model(axis):
-    return hs.pure_pair(
-        lambda x: hs.LinearRegression(True, RATE, cross_replica_axis=axis)(x, True)
-    )
+    return hs.pure_pair(lambda x: hs.LinearRegression(True, RATE, cross_replica_axis=axis)(x, True))
 
 
 def loss_of(pair):
