@@ -10,7 +10,6 @@ from chinese import ZH
 TESTS = Path(__file__).parents[1]
 OTHERS = {
     "user.py": "starts them all",
-    "defects.py": "runs the tests themselves, in a copy of the tree",
     "benchmarks": "each contender gets the devices and threads that are compared",
     "distributions": "runs without JAX, and makes environments of its own",
     "inside/test_seeds.py": "runs the tests themselves, each time with another seed of hashes",
