@@ -35,7 +35,8 @@ def arrays_of(train_state: Any, call: str) -> Any:
       ArgumentError: a leaf cannot be saved exactly.
     """
     step = step_of(train_state)
-    if np.ndim(step):
+    is_spread = isinstance(step, jax.Array) and len(step.devices()) > 1
+    if np.ndim(step) and is_spread:  # copies of all devices, and not the members of an ensemble
         raise stacked_error("train_state.step", np.shape(step), (), call.format("train_state"))
     leaves = leaves_by_path(train_state=train_state)
     names = [".".join(keys) for keys in orbax().tree.to_flat_dict(with_dicts(train_state))]
@@ -52,6 +53,18 @@ def arrays_of(train_state: Any, call: str) -> Any:
             raise DonatedBufferError(path=path)
         arrays.append(array)
     return jax.tree.unflatten(jax.tree.structure(train_state), arrays)
+
+
+def allocated(like: Any) -> Any:
+    """Return a train state whose shapes, as ``jax.eval_shape`` gives them, are arrays of zeros."""
+
+    def zeros(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            return leaf
+        array = jax.lax.full(leaf.shape, 0, leaf.dtype)
+        return array if leaf.sharding is None else jax.device_put(array, leaf.sharding)
+
+    return jax.tree.map(zeros, like)
 
 
 def step_of(train_state: Any) -> Any:
