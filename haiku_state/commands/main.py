@@ -29,7 +29,7 @@ HELP = {
     "explain": _("show why a function is not pure"),
     "doctor": _("show which versions are installed, what fails, and what to install instead"),
 }
-RIGHT = _("{problem}; right: {right}")
+REMEDY = _("{problem}; {why}")
 DOCTOR = _("{problem}; `python -m haiku_state doctor` looks for the cause")
 
 
@@ -114,9 +114,8 @@ def explain(error: BaseException) -> int:
             code, text = 130, translated(_("interrupted"))
         case BrokenPipeError():
             code, text = 141, ""
-        case HaikuStateError() if isinstance(error, ImportError):  # its remedy is a command
-            right = error.values.get("right") or error.TEXT_RIGHT.format(**error.values)
-            text = translated(RIGHT).format(problem=error.what.rstrip(".。"), right=right)
+        case HaikuStateError() if isinstance(error, ImportError):  # it names a command
+            text = translated(REMEDY).format(problem=error.what.rstrip(".。"), why=error.why)
         case HaikuStateError():
             code, text = 3 if isinstance(error, LostProcessError) else 2, error.what
         case OSError():

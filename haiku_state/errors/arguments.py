@@ -629,6 +629,24 @@ def batch_elsewhere(batch: Any, place: Any) -> ArgumentError | None:
     return None
 
 
+def not_arrays(batch: Any) -> ArgumentError | None:
+    """A batch with a leaf that JAX cannot take, such as a string or a generator."""
+    for path, leaf in leaves_by_path(batch=batch).items():
+        dtype = getattr(leaf, "dtype", np.dtype(type(leaf)))
+        if dtype.kind in "OSUM" and not jnp.issubdtype(dtype, jax.dtypes.extended):
+            return ArgumentError(
+                argument=path,
+                value=describe(leaf),
+                expected=_("an array of numbers"),
+                why=_(
+                    "JAX computes with numbers: give each label a number, and take the batches out "
+                    "of an iterator in a loop"
+                ),
+                more="api/data",
+            )
+    return None
+
+
 def traced_replicas(path: str) -> ArgumentError:
     """Replicas of which there are no numbers yet, because JAX is tracing."""
     return ArgumentError(

@@ -54,6 +54,9 @@ class HaikuStateError(Exception):
     MORE: ClassVar[str]
     """The page to read more on, as a path in the site without its language and suffix."""
 
+    why: str = ""
+    """The reason, in the reader's language."""
+
     def __init__(self, **values: Any) -> None:
         self.values = dict(values)
         texts = {name: values[name] for name in TEXTS if values.get(name)}
@@ -65,6 +68,7 @@ class HaikuStateError(Exception):
             "why": self._part("why", translated(self.TEXT_WHY), values),
             "more": f"{SITE}{reader_language()}/{self._part('more', self.MORE, values)}.html",
         }
+        self.why = parts["why"]
         lines = [translated(LABELS[name]).format(text=text) for name, text in parts.items() if text]
         super().__init__("\n  ".join([self.what, *lines]))
 

@@ -33,6 +33,7 @@ from haiku_state.errors.base import restored
 from haiku_state.errors.describe import is_weak, leaves_by_path, with_dicts
 from haiku_state.exchange import gathered, in_all
 from haiku_state.storage.leaves import (
+    allocated,
     arrays_of,
     data_of,
     differences,
@@ -105,8 +106,8 @@ def save_checkpoint(
     Args:
       directory: the folder with the checkpoints of one run, which is created if it does not exist.
         Other files in it are not changed.
-      train_state: a :class:`.TrainState` of one replica, or any PyTree with an integer scalar
-        ``step``. Leaves of any shape, dtype and sharding, and random keys.
+      train_state: a :class:`.TrainState` of one replica or of the members of an ensemble, or any
+        PyTree with an integer scalar ``step``. Leaves of any shape, dtype and sharding, and random keys.
       position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
         even NaN and infinity.
       keep: how many checkpoints to keep, at least 1; those with the largest steps are kept.
@@ -202,9 +203,12 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 
     Args:
       directory: the directory that was passed to :func:`save_checkpoint`.
-      like: a fresh train state of the same model and optimizer, of one replica. It determines the
-        structure and where each leaf is placed: a leaf that is sharded over a mesh comes back
-        sharded in the same way, a NumPy array as a JAX array on the default device.
+      like: a fresh train state of the same model and optimizer, of one replica, or its shapes, as
+        ``jax.eval_shape`` returns them. It determines the structure and where each leaf is placed:
+        a leaf that is sharded over a mesh comes back sharded in the same way, a NumPy array or a
+        shape without a sharding as a JAX array on the default device. ``...`` in the place of a
+        part leaves it out: ``like._replace(opt_state=...)`` reads a checkpoint whose optimizer is
+        not known, and its opt_state comes back as None.
 
     Returns:
       The train state, the position, and the checkpoints that were skipped; None if there is no
@@ -237,7 +241,9 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     """
     directory = _local(directory)
     processes = _Processes(directory, arguments.UNREADABLE)
-    places = processes.each(lambda: arrays_of(like))
+    left_out = [path for path, leaf in leaves_by_path(train_state=like).items() if leaf is ...]
+    read = jax.tree.map(lambda leaf: None if leaf is ... else leaf, like)
+    places = processes.each(lambda: arrays_of(allocated(read)))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
     while untried := processes.first(
@@ -245,7 +251,7 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     ):
         step = untried[-1]
         try:
-            manifest, train_state = _restored_step(processes, step, places)
+            manifest, train_state = _restored_step(processes, step, places, left_out)
         except _DamagedError as error:
             damaged[step] = str(error)
             continue
@@ -279,7 +285,8 @@ def _check_keep(keep: Any) -> None:
 
 def _step_of(train_state: Any) -> int:
     step = step_of(train_state)
-    step = np.max(step) if np.ndim(step) else step  # of an ensemble, whose members step together
+    if np.ndim(step) and len(set(np.ravel(step).tolist())) == 1:  # of an ensemble
+        step = np.ravel(step)[0]
     with contextlib.suppress(TypeError):
         if operator.index(step) >= 0:
             return operator.index(step)
@@ -466,11 +473,13 @@ def _nested(tree: Any) -> dict[str, Any]:
     return orbax().tree.from_flat_dict({keys: leaf for keys, leaf in flat.items() if leaf.size})
 
 
-def _restored_step(processes: "_Processes", step: int, places: Any) -> tuple[Manifest, Any]:
+def _restored_step(
+    processes: "_Processes", step: int, places: Any, left_out: list[str]
+) -> tuple[Manifest, Any]:
     """Return the manifest and the train state of one checkpoint, if it is intact."""
     directory = processes.directory
     manifest = processes.first(lambda: _intact(directory, step))
-    train_state = processes.each(lambda: _read(directory / str(step), manifest, places))
+    train_state = processes.each(lambda: _read(directory / str(step), manifest, places, left_out))
     saved = manifest["leaves"]["checksum"]
     found = processes.checksums(train_state)
     changed = [path for path in found if found[path] != saved[path]]
@@ -478,11 +487,12 @@ def _restored_step(processes: "_Processes", step: int, places: Any) -> tuple[Man
     return manifest, train_state
 
 
-def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
+def _read(folder: Path, manifest: Manifest, places: Any, left_out: list[str]) -> Any:
     """Restore the leaves in their places, each process the shards that it needs."""
     saved = manifest["leaves"]
     wanted = kinds_of(train_state=places)
-    if found := differences(saved["kind"], wanted):
+    kinds = {path: kind for path, kind in saved["kind"].items() if not _is_in(path, left_out)}
+    if found := differences(kinds, wanted):
         raise errors.SavedMismatchError(
             saved=f"{folder.parent.name}/{folder.name}",
             wanted="train_state",
@@ -496,7 +506,10 @@ def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
             return ocp.ArrayRestoreArgs(sharding=data.sharding, dtype=data.dtype)
         return ocp.RestoreArgs(restore_type=np.ndarray)
 
-    restore = ocp.args.PyTreeRestore(restore_args=jax.tree.map(how, _nested(places)))
+    nested = _nested(places)
+    # without transforms, Orbax reads everything; with none of them, what the item names
+    part = {"item": nested, "transforms": {}} if left_out else {}
+    restore = ocp.args.PyTreeRestore(restore_args=jax.tree.map(how, nested), **part)
     try:
         nested = _with_handler(folder, lambda handler, path: handler.restore(path, args=restore))
     except Exception:
@@ -511,6 +524,10 @@ def _read(folder: Path, manifest: Manifest, places: Any) -> Any:
         )
     ]
     return jax.tree.unflatten(jax.tree.structure(places), leaves)
+
+
+def _is_in(path: str, parts: list[str]) -> bool:
+    return any(path == part or path.startswith((f"{part}.", f"{part}[")) for part in parts)
 
 
 # --- several processes that act as one

@@ -58,6 +58,18 @@ def arrays_of(train_state: Any) -> Any:
     return jax.tree.unflatten(jax.tree.structure(train_state), arrays)
 
 
+def allocated(like: Any) -> Any:
+    """Return a train state whose shapes, as ``jax.eval_shape`` gives them, are arrays of zeros."""
+
+    def zeros(leaf: Any) -> Any:
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            return leaf
+        array = jax.lax.full(leaf.shape, 0, leaf.dtype)
+        return array if leaf.sharding is None else jax.device_put(array, leaf.sharding)
+
+    return jax.tree.map(zeros, like)
+
+
 def step_of(train_state: Any) -> Any:
     """Return the field ``step`` of a train state, of a dict too; None if it has none."""
     if isinstance(train_state, Mapping):

@@ -238,5 +238,5 @@ class Runner(Generic[T, R]):
             return with_lines(error, lines) if lines else None
         found = named_error(error, train_state=train_state, batch=batch)
         if found is None and isinstance(error, _RAISED):
-            found = self.explain(train_state, batch)
+            found = self.explain(train_state, batch) or arguments.not_arrays(batch)
         return found and with_lines(found, of_runner(found, self.axis_name))

@@ -76,7 +76,8 @@ def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, caps
     assert main(["train"]) == 1
     assert capsys.readouterr().err == (
         f"haiku_state: error: {name} is not installed; "
-        'right: python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"\n'
+        "the core of the package works without it; "
+        '`python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"` adds it\n'
     )
 
 
@@ -84,8 +85,8 @@ def test_without_orbax_one_line_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "orbax", None)
     assert main(["train", "--checkpoint-dir", "run"]) == 1
     assert capsys.readouterr().err == (
-        "haiku_state: error: orbax is not installed; "
-        'right: python -m pip install "orbax-checkpoint>=0.6.4"\n'
+        "haiku_state: error: orbax is not installed; the core of the package works without it; "
+        '`python -m pip install "orbax-checkpoint>=0.6.4"` adds it\n'
     )
 
 
