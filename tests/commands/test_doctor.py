@@ -436,10 +436,8 @@ def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, comm
     assert ran.stderr.endswith(
         "haiku_state.errors.versions.UnmatchedVersionsError: JAX, Haiku or Optax cannot be "
         "imported: AttributeError: no take_current_trace\n"
-        "  wrong: import haiku\n"
-        "  right: python -m haiku_state doctor\n"
-        "  why:   dm-haiku does not say which version of JAX it needs; the doctor shows what fails "
-        "and what to install\n"
+        "  why:   dm-haiku does not say which version of JAX it needs; `python -m haiku_state "
+        "doctor` shows what fails and what to install\n"
         "  more:  en/reference/compatibility.html\n"
     )
 
@@ -450,7 +448,8 @@ def test_train_is_sent_to_the_doctor_where_optax_cannot_be_imported(tmp_path, us
     assert (ran.returncode, ran.stdout) == (1, "")
     assert ran.stderr == (
         "haiku_state: error: JAX, Haiku or Optax cannot be imported: ImportError: no optax; "
-        "right: python -m haiku_state doctor\n"
+        "dm-haiku does not say which version of JAX it needs; `python -m haiku_state doctor` shows "
+        "what fails and what to install\n"
     )
     ran = user.haiku_state("doctor", env=environment(tmp_path))
     assert (ran.returncode, ran.stderr) == (1, "")
