@@ -160,7 +160,8 @@ def set_mesh(mesh: Any) -> contextlib.AbstractContextManager[Any]:
         return jax.set_mesh(mesh or jax.sharding.Mesh(np.empty((), object), ()))
     else:  # JAX < 0.7.1
         stack = contextlib.ExitStack()
-        stack.callback(jax.sharding.set_mesh, jax.sharding.set_mesh(mesh))
+        before: Any = jax.sharding.set_mesh(mesh)
+        stack.callback(jax.sharding.set_mesh, before)
         return stack
 
 

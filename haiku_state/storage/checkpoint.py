@@ -118,7 +118,8 @@ def save_checkpoint(
       directory: the folder with the checkpoints of one run, which is created if it does not exist.
         Other files in it are not changed.
       train_state: a :class:`.TrainState` of one replica or of the members of an ensemble, or any
-        PyTree with an integer scalar ``step``. Leaves of any shape, dtype and sharding, and random keys.
+        PyTree with an integer scalar ``step``. Leaves of any shape, dtype and sharding, and random
+        keys.
       position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
         even NaN and infinity.
       keep: how many checkpoints to keep, at least 1; those with the largest steps are kept.

@@ -163,8 +163,8 @@ def shard_update(
       :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called, the
-        train state has another structure than the first one, or the batch lies elsewhere.
+      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called,
+        the train state has another structure than the first one, or the batch lies elsewhere.
       MeshPlacementError: when first called, if the train state lies on different devices.
       SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
@@ -218,8 +218,8 @@ def shard_map_update(
       ``run(train_state, batch) -> (train_state, metrics)``, as :func:`shard_update` returns it.
 
     Raises:
-      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called, the
-        train state has another structure than the first one, or the batch lies elsewhere.
+      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called,
+        the train state has another structure than the first one, or the batch lies elsewhere.
       MeshPlacementError: when first called, if a leaf is not copied to every device.
       SharedBufferError: when called, if two leaves of the train state are one array.
       BatchDivisionError: when called, if the number of devices does not divide the rows.
