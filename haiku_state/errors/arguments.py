@@ -197,6 +197,21 @@ def made_in_loop(names: str) -> ArgumentError:
     return _rejected("haiku/jax_inside_haiku", argument, value, expected, why)
 
 
+def mapped_state(path: str) -> ArgumentError:
+    """State that ``hk.vmap`` would give one value for each row."""
+    return ArgumentError(
+        argument=path,
+        value=_("one value for each row"),
+        expected=_("one value for all rows"),
+        why=_(
+            "hk.vmap shares params and state among its rows, but a module that writes state from "
+            "one row gives each row a state of its own: call such a module outside of hk.vmap, on "
+            "all rows"
+        ),
+        more="haiku/jax_inside_haiku",
+    )
+
+
 # ---- Classes
 
 
@@ -508,6 +523,21 @@ def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
         "put them"
     )
     return leading_axis_error(trees, why=why, more="update/many_steps")
+
+
+def members_already(train_state: Any) -> ArgumentError | None:
+    """A train state that has members, or copies, already; None if its random keys are single."""
+    for path, leaf in leaves_by_path(train_state=train_state).items():
+        dtype = jnp.result_type(leaf)
+        if jnp.issubdtype(dtype, jax.dtypes.prng_key) and np.ndim(leaf):
+            return ArgumentError(
+                argument=path,
+                value=describe(leaf),
+                expected=_("a single random key"),
+                why=_("`place` makes the members of one train state: pass it only once"),
+                more="update/many_steps",
+            )
+    return None
 
 
 def devices_axis(train_state: Any, batch: Any, count: int) -> LeadingAxisError | None:
@@ -862,6 +892,20 @@ def not_params(path: str, leaf: Any) -> ArgumentError:
     expected = _("an array at params[module][name] or state[module][name]")
     why = _("Haiku's params and state are dicts of modules, each a dict of arrays")
     return _of_storage(path, describe(leaf), expected, why)
+
+
+def key_in_numpy(path: str) -> ArgumentError:
+    """A random key, which NumPy does not have."""
+    return ArgumentError(
+        argument=path,
+        value=_("a random key"),
+        expected=_("an array of numbers"),
+        why=_(
+            "NumPy has no random keys: keep its numbers, jax.random.key_data(key), from which "
+            "jax.random.wrap_key_data makes the key again; save_checkpoint saves keys as they are"
+        ),
+        more="api/storage",
+    )
 
 
 def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:

@@ -394,6 +394,11 @@ def _made_in_loop(raised: _Raised) -> errors.HaikuStateError:
     return arguments.made_in_loop(raised.match["names"])
 
 
+@_says(r"\.state\['(?P<module>.+?)'\]\['(?P<name>.+?)'\].* axis spec None but output was batched")
+def _mapped(raised: _Raised) -> errors.HaikuStateError:
+    return arguments.mapped_state(raised.path("state"))
+
+
 @_says("[Dd]eleted|donated")
 def _donated(raised: _Raised) -> errors.HaikuStateError | None:
     return consumed_error(**raised.trees)

@@ -34,7 +34,7 @@ class AveragedParamsState(NamedTuple):
     average: Any
     """The averaged params, each with the shape of the param, in at least float32."""
 
-    count: jax.Array  # type: ignore[assignment]
+    step: jax.Array
     """The number of updates so far, a scalar of dtype int32."""
 
 
@@ -61,7 +61,7 @@ def average_params(
 
     The average begins at the initial params, which still have the weight :math:`d^{\,t}` after
     :math:`t` steps. A decay rate that begins small forgets them sooner:
-    ``lambda count: jnp.minimum(0.999, (1 + count) / (10 + count))``. The average is kept in the
+    ``lambda step: jnp.minimum(0.999, (1 + step) / (10 + step))``. The average is kept in the
     opt_state, so everything that carries a train state carries the average too: a checkpoint,
     ``jax.lax.scan``, :func:`.replicate`. The average does not change the params that are trained;
     evaluate with :func:`averaged_params` and with a state from :func:`reestimate_state`, because
@@ -119,8 +119,8 @@ def average_params(
         if params is None:
             raise arguments.missing_params()
         after = optax.apply_updates(params, updates)
-        average = _moved(state.average, after, rate_at(state.count))
-        return updates, AveragedParamsState(average, state.count + 1)
+        average = _moved(state.average, after, rate_at(state.step))
+        return updates, AveragedParamsState(average, state.step + 1)
 
     return optax.chain(optimizer, optax.GradientTransformation(init, update))
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -30,7 +31,7 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
       and dtypes of the leaves.
 
     Raises:
-      ArgumentError: a module's value is not a dict of arrays.
+      ArgumentError: a module's value is not a dict of arrays, or a leaf is a random key.
       DeviceStackedError: a leaf is spread over devices.
 
     Example:
@@ -45,6 +46,8 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
     """
     leaves = _flattened({"params": params, "state": state})
     for path, leaf in leaves.items():
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            raise arguments.key_in_numpy(_show(path))
         _check_one_replica(path, leaf)
     return _nested({path: np.array(leaf) for path, leaf in leaves.items()})
 

@@ -49,6 +49,12 @@ def vmap_update(
     """
     axes = (0, None if shared_batch else 0)
 
+    def place(train_state: T) -> T:
+        given = with_dicts(train_state)
+        if error := arguments.members_already(given):
+            raise error
+        return jax.tree_util.tree_map_with_path(member_of, given)
+
     def member_of(path: Any, leaf: Any) -> jax.Array:
         leaf = jnp.asarray(leaf)
         return jax.random.split(leaf, members) if _is_key(path, leaf) else stacked(leaf)
@@ -63,7 +69,7 @@ def vmap_update(
 
     return Runner(
         functools.update_wrapper(jax.vmap(update, in_axes=axes), update),
-        place=lambda given: jax.tree_util.tree_map_with_path(member_of, with_dicts(given)),
+        place=place,
         feed=as_given if shared_batch else functools.partial(jax.tree.map, stacked),
         one=one,
         explain=lambda train_state, batch: arguments.members_axis(

@@ -291,9 +291,9 @@ def test_an_apply_that_is_not_training_is_named():
         )
 
 
-def warmed_up(count):
+def warmed_up(step):
     """The decay of public training scripts: at first the average nearly follows the params."""
-    return jnp.minimum(0.6, (1 + count) / (10 + count)).astype(jnp.float32)
+    return jnp.minimum(0.6, (1 + step) / (10 + step)).astype(jnp.float32)
 
 
 @pytest.mark.usefixtures("standard_promotion")

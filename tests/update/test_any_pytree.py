@@ -1,5 +1,10 @@
 """Batches of any PyTree in every runner; a key of its own for each member."""
 
+import collections
+import dataclasses
+import functools
+from typing import Any, NamedTuple
+
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -15,7 +20,31 @@ def model():
     return hs.pure_pair(lambda x: hs.LinearRegression()(x, True))
 
 
+class Rows(NamedTuple):
+    x: Any
+    y: Any
+    mask: Any = None
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["x", "y"], meta_fields=["name"])
+@dataclasses.dataclass
+class Named:
+    x: Any
+    y: Any
+    name: str = "train"
+
+
+def x_and_y(batch):
+    return batch["x"], batch["y"]
+
+
 SHAPES = {
+    "NamedTuple with None": (Rows, lambda b: (b.x, b.y)),
+    "dataclass": (Named, lambda b: (b.x, b.y)),
+    "one array": (lambda x, y: np.c_[x, y], lambda b: (b[:, :-1], b[:, -1])),
+    "OrderedDict": (lambda x, y: collections.OrderedDict(y=y, x=x), x_and_y),
+    "FlatMap": (lambda x, y: hk.data_structures.to_immutable_dict({"x": x, "y": y}), x_and_y),
+    "JAX arrays": (lambda x, y: {"x": jnp.asarray(x), "y": jnp.asarray(y)}, x_and_y),
     "dict": (lambda x, y: {"inputs": x, "targets": y}, lambda b: (b["inputs"], b["targets"])),
     "tuple": (lambda x, y: (x, y), lambda b: b),
     "nested": (
