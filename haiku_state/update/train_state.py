@@ -69,9 +69,8 @@ def init_train_state(
 
     Raises:
       StatelessTransformError: ``init`` comes from ``hk.transform``.
-      ArgumentError: ``init`` is no function, ``optimizer`` no optimizer, ``rng`` not a single random
-        key, or ``init`` returns something other than
-        ``(params, state)``.
+      ArgumentError: ``init`` is no function, ``optimizer`` no optimizer, ``rng`` not a single
+        random key, or ``init`` returns something other than ``(params, state)``.
       HaikuStateError: ``init`` fails with one of the named errors.
 
     Example:

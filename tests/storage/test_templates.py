@@ -1,4 +1,4 @@
-"""What a checkpoint is restored into: shapes, a part of a train state, the members of an ensemble."""
+"""What a checkpoint is restored into: shapes, a part of a train state, members of an ensemble."""
 
 import jax
 import jax.numpy as jnp
