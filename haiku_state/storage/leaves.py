@@ -35,8 +35,9 @@ def arrays_of(train_state: Any, call: str) -> Any:
       ArgumentError: a leaf cannot be saved exactly.
     """
     step = step_of(train_state)
-    is_spread = isinstance(step, jax.Array) and len(step.devices()) > 1
-    if np.ndim(step) and is_spread:  # copies of all devices, and not the members of an ensemble
+    # copies of all devices, and not the members of an ensemble
+    is_array = isinstance(step, jax.Array) and not isinstance(step, jax.core.Tracer)
+    if np.ndim(step) and is_array and not step.is_fully_replicated:
         raise stacked_error("train_state.step", np.shape(step), (), call.format("train_state"))
     leaves = leaves_by_path(train_state=train_state)
     names = [".".join(keys) for keys in orbax().tree.to_flat_dict(with_dicts(train_state))]
