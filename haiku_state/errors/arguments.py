@@ -19,7 +19,6 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh
 
 from haiku_state.compat import has_explicit_axes, is_committed
 from haiku_state.errors.base import ArgumentError, as_lines
@@ -580,7 +579,7 @@ def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
 
 def mesh(given: Any, axis_name: str | None) -> ArgumentError | None:
     """What is no mesh, or an axis that it does not have; None if it is a mesh with this axis."""
-    if not isinstance(given, Mesh):
+    if not hasattr(given, "axis_names"):
         return ArgumentError(
             argument="mesh",
             value=describe_tree(given),
@@ -707,9 +706,9 @@ def compiled_step(step: Any) -> ArgumentError:
 
 
 def copied_already(tree: Any) -> ArgumentError | None:
-    """A tree that lies on several devices where one copy belongs; None if it lies on one."""
+    """A tree whose parts lie on several devices, as its copies do; None if each leaf is whole."""
     for path, leaf in leaves_by_path(tree=tree).items():
-        if isinstance(leaf, jax.Array) and len(leaf.devices()) > 1:
+        if not getattr(leaf, "is_fully_replicated", True):
             return ArgumentError(
                 argument=path,
                 value=str(leaf.sharding),

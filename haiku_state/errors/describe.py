@@ -1,5 +1,6 @@
 """How error texts name the leaves of a PyTree."""
 
+import dataclasses
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -35,11 +36,12 @@ def with_dicts(tree: Any) -> Any:
     """Return a PyTree in which all other mappings are replaced by dicts.
 
     JAX knows no names in an ``hk.data_structures.FlatMap``, such as old pickles hold. The leaves
-    keep their order.
+    keep their order. A dataclass that is a mapping, as ``chex.dataclass`` makes it, has names.
     """
 
     def is_other(node: Any) -> bool:
-        return isinstance(node, Mapping) and not isinstance(node, dict)
+        is_named = isinstance(node, dict) or dataclasses.is_dataclass(node)
+        return isinstance(node, Mapping) and not is_named
 
     def as_dict(node: Any) -> Any:
         if not is_other(node):

@@ -39,7 +39,9 @@ def arrays_of(train_state: Any) -> Any:
       ArgumentError: a leaf cannot be saved exactly.
     """
     step = step_of(train_state)
-    if np.ndim(step) and len(getattr(step, "devices", set)()) > 1:  # copies, and not an ensemble
+    # copies of all devices, and not the members of an ensemble
+    is_array = isinstance(step, jax.Array) and not isinstance(step, jax.core.Tracer)
+    if np.ndim(step) and is_array and not step.is_fully_replicated:
         raise DeviceStackedError(path="train_state.step", shape=np.shape(step), expected=())
     leaves = leaves_by_path(train_state=train_state)
     names = [".".join(keys) for keys in orbax().tree.to_flat_dict(with_dicts(train_state))]

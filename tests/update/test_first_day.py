@@ -1,5 +1,10 @@
 """What somebody writes on the first day works, or is told in a sentence what it is."""
 
+import collections
+import dataclasses
+import functools
+from typing import Any
+
 import haiku as hk
 import jax
 import jax.numpy as jnp
@@ -220,6 +225,34 @@ def test_sam_trains_as_in_a_plain_loop(name):
         train_state, _metrics = run(train_state, run.feed(BATCH))
     found = run.one(train_state).params["linear_regression"]
     np.testing.assert_allclose(found["w"], params["linear_regression"]["w"], atol=1e-6)
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["count"], meta_fields=[])
+@dataclasses.dataclass
+class Counted(collections.abc.Mapping):
+    """As ``chex.dataclass`` makes them: old Optax has such states."""
+
+    count: Any
+
+    def __getitem__(self, name):
+        return getattr(self, name)
+
+    def __iter__(self):
+        return iter(["count"])
+
+    def __len__(self):
+        return 1
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_dataclass_that_is_a_mapping_stays_what_it_is(name):
+    def step(train_state, batch, *, axis_name=None):
+        return Counted(train_state.count + 1), {}
+
+    run = RUNNERS[name](step)
+    counted = Counted(jnp.float32(0))
+    train_state, _ = run(run.place(counted), run.feed(np.ones(4, np.float32)))
+    assert run.one(train_state).count == 1
 
 
 @pytest.mark.skipif(jax.__version_info__ < (0, 9), reason="older JAX does not name the leaf")
