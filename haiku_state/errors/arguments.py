@@ -7,7 +7,6 @@ the expected range says what to write.
 
 import dis
 import functools
-import inspect
 import os
 import re
 import reprlib
@@ -356,7 +355,7 @@ def loss_fn(given: Any) -> ArgumentError:
     return ArgumentError(
         argument="loss_fn",
         value=type(given).__name__,
-        expected=_("a function of (params, state, rng, batch)"),
+        expected=_("a function of `(params, state, rng, batch)`"),
         why=_("the update calls it and differentiates it with respect to the params"),
         more="update/jitted_update",
     )
@@ -433,26 +432,14 @@ def _structure_of(tree: Any) -> str:
     return text if len(text) < 200 else f"{text[:197]}…"
 
 
-def evaluated(metrics_fn: Any, result: Any) -> ArgumentError:
+def evaluated(result: Any) -> ArgumentError:
     """What an evaluation returns is not its metrics and the state."""
-    lines: dict[str, str] = {}
-    if isinstance(result, Mapping) and inspect.isfunction(metrics_fn):
-        names = list(inspect.signature(metrics_fn).parameters)
-        head, state = f"lambda {', '.join(names)}: ", names[1]
-        lines = {"wrong": "return …", "right": f"return …, {state}"}
-        if metrics_fn.__name__ == "<lambda>":
-            lines = {"wrong": f"{head}…", "right": f"{head}(…, {state})"}
-    return ArgumentError(
-        argument="metrics_fn(params, state, batch)",
-        value=describe_tree(result),
-        expected="(metrics, state)",
-        why=_(
-            "the state shows whether the evaluation has learned from the batch: return the state "
-            "that apply returned, with is_training=False"
-        ),
-        more="update/jitted_update",
-        **lines,
+    why = _(
+        "the state shows whether the evaluation has learned from the batch: return the state that "
+        "apply returned, with is_training=False"
     )
+    argument, value = "metrics_fn(params, state, batch)", describe_tree(result)
+    return _rejected("update/jitted_update", argument, value, "(metrics, state)", why)
 
 
 def example_metrics(values: Any) -> ArgumentError:
@@ -684,7 +671,7 @@ def traced_replicas(path: str) -> ArgumentError:
         expected=_("an array"),
         why=_(
             "replicas are compared by their numbers, which do not exist while JAX traces: a runner "
-            "compiles its step itself, so call it outside of jit, grad and scan, or pass "
+            "compiles its step itself, so call it outside of `jit`, `grad` and `scan`, or pass "
             "check_replicas=False"
         ),
         more="api/update",

@@ -75,7 +75,7 @@ def make_evaluate(
         with named_errors(params=params, state=state, batch=batch):
             result = metrics_fn(params, state, batch)
             if not isinstance(result, tuple) or len(result) != 2:
-                raise arguments.evaluated(metrics_fn, result)
+                raise arguments.evaluated(result)
             values, after = result
             mask, rows = _mask_of(batch), _rows_of(values, batch)
             check_state(state, after, is_training=False)

@@ -150,14 +150,8 @@ def test_another_number_of_features_at_apply_is_named():
     features = X.shape[1]
     with pytest.raises(errors.ArgumentError) as caught:
         linear.apply(params, state, None, X)
-    assert str(caught.value) == (
-        f"params['linear']['w'] is (7, 2), but it must be ({features}, 2).\n"
-        "  wrong: params, state = init(rng, other_inputs); apply(params, state, rng, inputs)\n"
-        "  right: params, state = init(rng, inputs); apply(params, state, rng, inputs)\n"
-        "  why:   init sets all shapes from the features of its inputs and the arguments of the "
-        "module: both must be the same in apply\n"
-        "  more:  en/haiku/pure_pair.html"
-    )
+    what = f"params['linear']['w'] is (7, 2), but it must be ({features}, 2)."
+    assert caught.value.what == what
     assert isinstance(caught.value.__cause__, ValueError)
 
 

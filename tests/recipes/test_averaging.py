@@ -343,11 +343,12 @@ def test_the_state_is_averaged_with_the_params(name, decay):
         assert one.average[MEAN]["counter"] == one.state[MEAN]["counter"] == step + 1
     assert run.trace_count == 1
     read = one._replace(params=averaged_params(one), state=one.average)
-    evaluate = hs.make_evaluate(
-        lambda params, state, batch: {
-            "mean": model.apply(params, state, None, batch["inputs"], False)[0]
-        }
-    )
+
+    def metrics_fn(params, state, batch):
+        outputs, state = model.apply(params, state, None, batch["inputs"], False)
+        return {"mean": outputs}, state
+
+    evaluate = hs.make_evaluate(metrics_fn)
     mean, var = (average[: average.size // 2], average[average.size // 2 :])
     normal = (batches[0]["inputs"] - mean) / np.sqrt(var + 1e-5)
     expected = (normal @ weights[:-1] + weights[-1]).mean()

@@ -79,7 +79,7 @@ def test_half_precision_and_integers_are_averaged_in_float32():
 
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float16, jnp.bfloat16])
 def test_examples_are_counted_in_float32_whatever_the_mask_is(kind):
-    evaluate = hs.make_evaluate(lambda params, state, batch: {"x": batch["x"]})
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"x": batch["x"]}, state))
     rows = 4096 + 3  # more than half precision or an int8 can count
     mask = np.arange(rows) != 0
     x = np.where(mask, 2, 5).astype(np.float32)

@@ -158,7 +158,7 @@ def test_a_batch_that_lies_elsewhere_is_named_and_may_be_fed(name, where):
     with pytest.raises(ArgumentError) as caught:
         ran(name, batch)
     assert caught.value.values["argument"] == "batch['inputs']"
-    assert caught.value.values["right"] == "run(train_state, run.feed(batch))"
+    assert caught.value.values["right"] == "run(…, run.feed(…))"
     run = RUNNERS[name](UPDATE)
     _, metrics = run(run.place(start()), run.feed(batch))
     assert metrics["loss"] == pytest.approx(np.mean(BATCH["targets"] ** 2), rel=1e-6)

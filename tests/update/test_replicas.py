@@ -122,11 +122,9 @@ def test_where_params_drift_the_gradients_are_to_be_averaged(four):
     batch = hs.split_batch({"x": jnp.array([1.0, 2.0])}, 2)
     with pytest.raises(ReplicaMismatchError) as caught:
         hs.pmap_update(update, four[:2], "i")(hs.replicate(fresh, four[:2], "i"), batch)
-    assert str(caught.value).splitlines()[:4] == [
+    assert caught.value.what.splitlines() == [
         "the replicas differ:",
         "    .params['w'] by 1",
-        "  wrong: grads = jax.grad(loss_fn)(params)",
-        '  right: grads = jax.lax.pmean(jax.grad(loss_fn)(params), "i")',
     ]
 
 

@@ -628,7 +628,7 @@ def test_a_number_has_no_rows_and_is_named_in_a_call_and_in_lower(runner):
     update, train_state = tiny()
     run = runner(update)
     for use in (run, run.lower):
-        with pytest.raises((BatchDivisionError, LeadingAxisError)):
+        with pytest.raises((ArgumentError, LeadingAxisError), match=r"batch\['x'\]"):
             use(run.place(train_state), {"x": 2.0})
 
 

@@ -65,6 +65,13 @@ END
 """
 MEAN = X[:, 0].mean()
 PROGRAMS = {
+    "arguments.batch_elsewhere": (
+        of_mean(
+            "shard_update(make_update(loss_fn, sgd), data_mesh(jax.devices()[:2]))",
+            "jax.device_put(X[:, 0], jax.devices()[3])",
+        ),
+        2.0,
+    ),
     "arguments.traced_number, of one method": (SIZE, [1.0] * 3),
     "arguments.random_key": (
         """
