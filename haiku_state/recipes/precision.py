@@ -92,13 +92,13 @@ def _average_in_float32(next_f: Any, args: Any, kwargs: Any, context: hk.MethodC
     """Let the modules that average compute in float32, between inputs and outputs in half."""
     module = context.module
     averaging = isinstance(module, _AVERAGING) and context.method_name == "__call__"
-    halves = {leaf.dtype for leaf in jax.tree.leaves((args, kwargs)) if _is_half(leaf)}
-    if not averaging or not halves or hk.mixed_precision.get_policy(type(module)) is not None:
+    inputs: Any = next(filter(is_float, jax.tree.leaves((args, kwargs))), None)  # before any mask
+    if not averaging or not _is_half(inputs) or hk.mixed_precision.get_policy(type(module)):
         return next_f(*args, **kwargs)
     args, kwargs = jax.tree.map(
         lambda leaf: leaf.astype(jnp.float32) if _is_half(leaf) else leaf, (args, kwargs)
     )
-    return next_f(*args, **kwargs).astype(halves.pop())
+    return next_f(*args, **kwargs).astype(inputs.dtype)
 
 
 def _is_half(leaf: Any) -> bool:

@@ -3,6 +3,7 @@
 import haiku as hk
 import jax
 import jax.numpy as jnp
+import jmp
 import numpy as np
 import optax
 import pytest
@@ -10,6 +11,7 @@ from runners import RUNNERS
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError
+from haiku_state.recipes import make_scaled_update, mixed_precision, reestimate_state, scale_loss
 
 RATE, EPS, CHANNELS = 0.9, 1e-5, 3
 
@@ -220,3 +222,66 @@ def test_a_flag_of_numpy_is_a_flag(module, kind):
 
     [own] = apply(state, np.float32(8)).values()
     assert own["count" if module is hs.MovingAverage else "counter"] == 1
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+def test_a_mask_in_half_precision_rounds_nothing_else(dtype):
+    """mixed_precision casts the mask of a batch; inputs that are float32 stay what they are."""
+    model, rows = norm(), some_rows(0, 5)
+    x, mask = padded(rows, 8, np.nan)
+    params, state = model.init(None, rows, True)
+
+    def loss_fn(params, state, rng, batch):
+        out, state = model.apply(params, state, None, x, True, batch["mask"])
+        return jnp.sum(jnp.where(mask[:, None] > 0, out, 0) ** 3), (state, {})
+
+    half = f"params=float32,compute={jnp.dtype(dtype).name},output=float32"
+    loss, (after, _) = mixed_precision(loss_fn, half)(params, state, None, {"mask": mask})
+    truth, found = expected([rows])
+    np.testing.assert_allclose(loss, np.sum(truth**3), rtol=1e-4)
+    np.testing.assert_allclose(averages(after), found, rtol=1e-5)
+
+
+def test_padded_batches_reestimate_the_statistics_of_their_rows():
+    """The mean of the means of 4 and of 2 real rows, each batch with equal weight."""
+    model, batches = norm(), [some_rows(0, 4), some_rows(1, 2)]
+    params, state = model.init(None, batches[0], True)
+
+    given = (padded(rows, 4, 1e6) for rows in batches)
+    apply = jax.jit(lambda p, s, rng, batch: model.apply(p, s, None, batch[0], True, batch[1]))
+    after = reestimate_state(apply, params, state, given)
+    means = np.mean([np.float64(rows).mean(0) for rows in batches], 0)
+    variances = np.mean([np.float64(rows).var(0) for rows in batches], 0)
+    np.testing.assert_allclose(averages(after), [means, variances], rtol=1e-5)
+
+
+def test_evaluation_with_a_mask_reads_the_running_statistics():
+    model, rows = norm(), some_rows(0, 5)
+    x, mask = padded(rows, 8, 1e6)
+    params, state = model.init(None, rows, True)
+    _, state = model.apply(params, state, None, x, True, mask)
+    out, after = model.apply(params, state, None, x, False, mask)
+    jax.tree.map(np.testing.assert_array_equal, after, state)
+    np.testing.assert_allclose(out[:5], expected([rows])[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("runner", ["jit", "pmap", "shard", "shard_map"])
+def test_a_scaled_step_on_a_padded_batch_is_that_on_its_rows(runner):
+    rows, sgd = some_rows(0, 5), optax.sgd(0.1)
+    x, mask = padded(rows, 8, 0.5)
+    scaled = scale_loss(sgd, jmp.StaticLossScale(jnp.float32(64)))
+
+    def start(optimizer):
+        return hs.init_train_state(norm().init, optimizer, jax.random.key(0), rows, True)
+
+    alone, metrics = hs.make_update(loss_of(norm()), sgd)(start(sgd), {"x": rows})
+    axis = "devices" if "map" in runner else None
+    run = RUNNERS[runner](
+        make_scaled_update(loss_of(norm(axis)), scaled, weight=lambda batch: batch["mask"].sum())
+    )
+    together, found = run(run.place(start(scaled)), run.feed({"x": x, "mask": mask}))
+    for one, other in zip(
+        jax.tree.leaves(run.one(together)[:2]), jax.tree.leaves(alone[:2]), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(found["loss"], metrics["loss"], rtol=1e-5)
