@@ -60,7 +60,8 @@ nitpicky = True
 # types of other libraries: the prose links to their pages, and the build needs no network
 nitpick_ignore_regex = [
     ("py:class", r"(collections|haiku|jax|jaxlib|numpy|optax|os|pathlib|typing)\..+"),
-    ("py:(class|obj)", r"haiku_state\.[\w.]+\.(Tree|T|R)"),
+    ("py:(class|obj)", r"haiku_state\.[\w.]+\.(Tree|T|R|F|Function|PureClass)"),
+    ("py:class", "P"),
     ("py:class", r"jmp\..*"),
 ]
 

@@ -95,7 +95,7 @@ class Runner(Generic[T, R]):
     """
 
     step: StepFn[T, R]
-    """What is traced: a pure function of a train state and a batch."""
+    """The pure function of a train state and a batch that is traced."""
 
     compile: Callable[[Callable[..., Any], T], Any] = donating_jit
     """``compile(step, train_state)``, a compiled function of a train state and a batch."""
@@ -130,7 +130,7 @@ class Runner(Generic[T, R]):
     """Whether the first call must leave all replicas equal."""
 
     trace_count: int = dataclasses.field(default=0, init=False)
-    """How many times JAX has traced the step: once for each new shape or dtype of its arguments.
+    """How many times JAX has traced the step, once for each new shape or dtype of its arguments.
 
     Arguments on another device or with another sharding make JAX compile it again without a trace,
     which ``jax.log_compiles`` shows.

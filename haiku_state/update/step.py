@@ -37,7 +37,7 @@ def make_update(
     from the optimizer, given the gradient of the loss with respect to the params :math:`p`. If the
     optimizer skips the step because the gradient is not finite, the state does not change either:
     :math:`s' = s`. The optimizers that can skip steps are ``optax.apply_if_finite``,
-    ``optax.MultiSteps`` with ``should_skip_update_fn``, and :func:`scale_loss`.
+    ``optax.MultiSteps`` with ``should_skip_update_fn``, and :func:`.scale_loss`.
 
     With ``axis_name``, the step is one replica of many: gradients and metrics are averaged over
     that axis, and each replica draws its own random numbers. The modules that keep the state
