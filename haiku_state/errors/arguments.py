@@ -898,7 +898,7 @@ def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
     """A train state without a step, which is the name of its checkpoint."""
     path = "train_state['step']" if isinstance(train_state, Mapping) else "train_state.step"
     why = _("a checkpoint is named by its step, and the newest checkpoint has the largest step")
-    return _of_storage(path, step, _("a nonnegative integer"), why)
+    return _of_storage(path, str(step), _("a nonnegative integer"), why)
 
 
 def checkpoint_url(directory: str) -> ArgumentError:

@@ -22,10 +22,7 @@ WHY_PROGRESS = _(
     "it records which exercises you have passed; move it elsewhere, and the next checks will "
     "record them again"
 )
-WHY_STARTED = _(
-    "the command start creates it; the other commands look for progress.json in this folder and in "
-    "haiku_exercises"
-)
+WHY_STARTED = _("the command looks for progress.json in this folder and in haiku_exercises")
 NOT_FOUND = _("{path} does not exist")
 WHY_NOT_FOUND = _(
     "the command start creates the file, which is checked in the folder where it was created"
@@ -62,6 +59,8 @@ class Folder:
         if not _is_record(data):
             raise ExerciseError(
                 problem=translated(DAMAGED).format(path=file),
+                wrong=f"python -m haiku_state exercises progress  # {PROGRESS}",
+                right=f"mv {file} {file}.old",
                 why=WHY_PROGRESS,
             )
         self._data |= data
@@ -79,8 +78,11 @@ class Folder:
 
     def none_started(self) -> ExerciseError:
         """Return the error for what needs an exercise that was started."""
+        there = "" if self.path == Path(DEFAULT) else f" --dir {self.path}"
         return ExerciseError(
             problem=translated(NONE_STARTED).format(path=self.path),
+            wrong=f"python -m haiku_state exercises check{there}",
+            right=f"python -m haiku_state exercises start{there}",
             why=WHY_STARTED,
         )
 
@@ -166,11 +168,15 @@ class Folder:
         except FileNotFoundError:
             raise ExerciseError(
                 problem=translated(NOT_FOUND).format(path=file),
+                wrong=f"python -m haiku_state exercises check {name}",
+                right=f"python -m haiku_state exercises start {name}",
                 why=WHY_NOT_FOUND,
             ) from None
         except (SyntaxError, UnicodeDecodeError):
             raise ExerciseError(
                 problem=translated(NOT_TEXT).format(path=file),
+                wrong=f"{file.name}: GBK, UTF-16, …",
+                right=f"{file.name}: UTF-8",
                 why=WHY_NOT_TEXT,
             ) from None
 
@@ -179,6 +185,8 @@ class Folder:
         if not file.is_file():
             raise ExerciseError(
                 problem=translated(NOT_A_FILE).format(path=file),
+                wrong=f"python -m haiku_state exercises check {name}",
+                right=f"mv {file} {file}.old",
                 why=WHY_NOT_A_FILE,
             )
 

@@ -237,6 +237,8 @@ class Teacher:
             file = f"{exercise.name}.py"
             raise ExerciseError(
                 problem=translated(SOLUTION_FAILS).format(file=file, line=line, error=said),
+                wrong=f"{file}:{line}",
+                right="# %% setup",
                 why=WHY_SOLUTION,
             )
         return rows

@@ -112,3 +112,9 @@ def test_members_of_different_steps_have_no_step_to_be_named_by(tmp_path):
 def test_copies_of_all_devices_are_no_ensemble(tmp_path):
     with pytest.raises(DeviceStackedError):
         save_checkpoint(tmp_path, hs.replicate(start(jax.random.key(0)), four()))
+
+
+def test_shapes_hold_no_numbers_to_save(tmp_path):
+    with pytest.raises(ArgumentError, match="must be a"):
+        save_checkpoint(tmp_path, jax.eval_shape(start, jax.random.key(0)))
+    assert not list(tmp_path.iterdir())
