@@ -68,13 +68,13 @@ CALLS = {
     ),
     "swapped": (
         lambda: hs.make_update(SGD, loss_fn),
-        "loss_fn is GradientTransformationExtraArgs, but it must be a function of (params, state, "
-        "rng, batch).",
+        "loss_fn is GradientTransformationExtraArgs, but it must be a function of `(params, state, "
+        "rng, batch)`.",
     ),
     "the pair as a loss": (
         lambda: hs.make_update(PAIR, SGD),
-        "loss_fn is TransformedWithState, but it must be a function of (params, state, rng, "
-        "batch).",
+        "loss_fn is TransformedWithState, but it must be a function of `(params, state, rng, "
+        "batch)`.",
     ),
     "the pair as an init": (
         lambda: hs.init_train_state(PAIR, SGD, jax.random.key(0), BATCH["inputs"]),
