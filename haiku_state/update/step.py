@@ -187,7 +187,7 @@ def _is_scalar(value: Any, kind: Any = np.number) -> bool:
 
 
 def _taken(opt_state: Any) -> list[jax.Array]:
-    """Return what the optimizers that may skip a step say: whether they have taken it."""
+    """Return whether each optimizer that may skip a step has taken it."""
     named = [(keystr(path[-1:]), leaf) for path, leaf in tree_leaves_with_path(opt_state)]
     taken = [leaf for name, leaf in named if name == ".last_finite"]
     return taken + [~leaf for name, leaf in named if name == "['should_skip']"]  # MultiSteps
