@@ -693,7 +693,7 @@ def compiled_step(step: Any) -> ArgumentError:
 
 
 def copied_already(tree: Any) -> ArgumentError | None:
-    """A tree whose parts lie on several devices, as its copies do; None if each leaf is in one place."""
+    """A tree whose parts lie on several devices, as its copies do; None if none of them do."""
     for path, leaf in leaves_by_path(tree=tree).items():
         if not getattr(leaf, "is_fully_replicated", True):
             return ArgumentError(
