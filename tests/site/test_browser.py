@@ -813,21 +813,21 @@ BASELINES = """label => [
 @pytest.mark.parametrize(
     ("language", "printed"),
     [
-        ("en", "random numbers are drawn, but rng is None."),
-        (ZH, "要生成随机数，但 rng 是 None。"),
+        ("en", "the function was transformed with hk.transform, which has no place for state."),
+        (ZH, "这个函数是用 hk.transform 变换的，而 hk.transform 没有地方存放状态。"),
     ],
 )
 @pytest.mark.parametrize("width", [360, 1280])
 def test_an_error_card_says_what_the_package_prints(open_page, language, printed, width):
     page = open_page(url(language, "api/errors.html"), width)
     card = page.locator(
-        "dl.hs-error", has=page.locator("[id='haiku_state.errors.MissingKeyError']")
+        "dl.hs-error", has=page.locator("[id='haiku_state.errors.StatelessTransformError']")
     )
     case = card.locator(".hs-case").first
     assert case.locator(".hs-what").text_content() == printed
-    assert case.locator("dd.hs-wrong").text_content() == "apply(params, state, None, inputs)\n"
-    assert case.locator("dd.hs-wrong strong").text_content() == "None"
-    assert case.locator("dd.hs-right strong").text_content() == "rng"
+    assert case.locator("dd.hs-wrong").text_content() == "hk.transform(…)\n"
+    assert case.locator("dd.hs-wrong strong").text_content() == "transform"
+    assert case.locator("dd.hs-right strong").text_content() == "transform_with_state"
     if width > 600:
         for line in case.locator("dt").all():
             label, text = line.evaluate(BASELINES)

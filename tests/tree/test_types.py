@@ -75,7 +75,7 @@ WRONG = {
     "evaluate(train_state, batch)[0]": 'Invalid index type "int" for "Mapping[str, Array]"',
     "run(batch)": "Too few arguments",
     "hs.functionalize(Tally).init('3')": 'Argument 1 to "init" of "PureClass" has',
-    "run(params, batch)": "Argument 1 to",
+    "run(metrics, batch)": "Argument 1 to",
     "hs.Count()": 'Module has no attribute "Count"',
     "hs.make_update(metrics_fn, optimizer)": 'Argument 1 to "make_update" has incompatible type',
 }
