@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 import haiku_state as hs
-from haiku_state import compat
-from haiku_state.inside import explain, explain_retrace
+from haiku_state.inside import compat, explain, explain_retrace
 from haiku_state.inside.reach import Holder, names_in, nested_codes
 
 x = jnp.arange(3.0)
@@ -276,8 +275,6 @@ def test_a_static_argument_that_cannot_be_hashed():
         assert isinstance(report.error, hs.errors.ArgumentError)
         assert str(report).startswith("`<lambda>` cannot be called like this.")
         assert "must be a value that can be hashed" in str(report)
-        assert "tuple(n)" in str(report.error)
-    assert "not static" in str(explain(function, x, n={"a": 1}).error)
 
 
 def test_a_retrace_is_not_called_impure():
