@@ -28,7 +28,10 @@ STRICT = {
 }
 LONGEST = "test_the_scenarios[all]"
 FLAX_STUB = "haiku.experimental.flax"
-collect_ignore = ["lessons/tasks"]  # each runs on the page of its lesson: tests/lessons/learner.py
+collect_ignore = [
+    "lessons/tasks",  # each runs on the page of its lesson: tests/lessons/learner.py
+    "mutants.py",  # a command, with libraries of its own
+]
 
 for _name, _value in STRICT.items():
     jax.config.update(_name, _value)

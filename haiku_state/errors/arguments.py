@@ -5,8 +5,8 @@ the algorithms that reject them hold no texts. A value that is out of range need
 the expected range says what to write.
 """
 
-import dis
 import functools
+import inspect
 import os
 import re
 import reprlib
@@ -20,10 +20,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.compat import has_explicit_axes, is_committed
-from haiku_state.errors.base import ArgumentError, as_lines
+from haiku_state.errors.base import ArgumentError, HaikuStateError, as_lines
 from haiku_state.errors.describe import (
     describe,
     describe_tree,
+    division_error,
     leading_axis_error,
     leaves_by_path,
     with_dicts,
@@ -37,7 +38,6 @@ from haiku_state.errors.processes import ProcessStartError
 from haiku_state.errors.recipes import LossScaleError
 from haiku_state.errors.storage import CheckpointDirectoryError
 from haiku_state.errors.updates import (
-    BatchDivisionError,
     DeviceCountError,
     LeadingAxisError,
     MeshPlacementError,
@@ -56,7 +56,9 @@ def _rejected(
 
 _of_modules = functools.partial(_rejected, "api/modules")
 _of_pure = functools.partial(_rejected, "api/pure")
+_of_pair = functools.partial(_rejected, "haiku/pure_pair")
 _of_update = functools.partial(_rejected, "api/update")
+_of_step = functools.partial(_rejected, "update/jitted_update")
 _of_data = functools.partial(_rejected, "api/data")
 _of_recipes = functools.partial(_rejected, "api/recipes")
 _of_storage = functools.partial(_rejected, "api/storage")
@@ -107,7 +109,9 @@ def not_floating(argument: str, value: jax.Array) -> ArgumentError:
     """An array of integers, whose mean is usually not an integer."""
     expected = _("an array of a floating dtype")
     why = _("the mean of integers is usually not an integer, so it would be rounded")
-    return _of_modules(argument, describe(value), expected, why)
+    if not hasattr(value, "dtype"):
+        why = _("a module normalizes one array: pass it alone, not the whole batch")
+    return _of_modules(argument, describe_tree(value), expected, why)
 
 
 def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
@@ -145,7 +149,7 @@ def batch_norm_call(
     """Inputs that a :class:`.BatchNorm` cannot normalize, or that do not fit its arguments."""
     if not jnp.issubdtype(inputs.dtype, jnp.floating):
         return not_floating("inputs", inputs)
-    if not axis and (norm.axis or not norm.cross_replica_axis):
+    if not axis and (norm.axis not in (None, (), []) or not norm.cross_replica_axis):
         return reduced_axes(inputs, norm.axis)
     if norm.create_scale and scale is not None:
         return _ignored("scale", scale, "create_scale=True")
@@ -178,7 +182,7 @@ def module(given: Any) -> ArgumentError:
             "argument and a result"
         )
     expected = _("a module class or a function")
-    return _rejected("haiku/pure_pair", "module", shown, expected, why)
+    return _of_pair("module", shown, expected, why)
 
 
 def uncalled(module: Any) -> UncalledModuleError:
@@ -197,16 +201,17 @@ def made_in_loop(names: str) -> ArgumentError:
 
 def mapped_state(path: str) -> ArgumentError:
     """State that ``hk.vmap`` would give one value for each row."""
-    return ArgumentError(
-        argument=path,
-        value=_("one value for each row"),
-        expected=_("one value for all rows"),
-        why=_(
-            "hk.vmap shares params and state among its rows, but a module that writes state from "
-            "one row gives each row a state of its own: call such a module outside of hk.vmap, on "
-            "all rows"
-        ),
-        more="haiku/jax_inside_haiku",
+    why = _(
+        "hk.vmap shares params and state among its rows, but a module that writes state from "
+        "one row gives each row a state of its own: call such a module outside of hk.vmap, on "
+        "all rows"
+    )
+    return _rejected(
+        "haiku/jax_inside_haiku",
+        path,
+        _("one value for each row"),
+        _("one value for all rows"),
+        why,
     )
 
 
@@ -312,28 +317,15 @@ def _skeleton(node: Any) -> Any:
     return "an array" if hasattr(node, "dtype") else node
 
 
-def traced_number(cls: type, static: Sequence[str], names: Sequence[str]) -> TracedFlagError:
+def traced_number(names: Iterable[str]) -> TracedFlagError:
     """A number of the state whose value Python needs while JAX traces."""
     why = _(
-        "a number is state, so jit replaces it with a tracer that has no value; a size or a flag "
-        "must be static, but a number that methods change cannot be static: choose with jnp.where "
-        "or jax.lax.cond instead"
+        "a number is state, so jit replaces it with a tracer that has no value. A size or a flag "
+        "that no method changes may be named in `static`; with a number that methods change, "
+        "compute by jnp, and choose by jnp.where or jax.lax.cond"
     )
-    shown, lines = ", ".join(f'"{name}"' for name in names), {}
-    if not static and not any(_is_assigned(cls, name) for name in names):
-        call = f"functionalize({cls.__name__}…"
-        lines = {"wrong": f"{call})", "right": f"{call}, static=({shown},))"}
     name = ", ".join(f"self.{name}" for name in names)
-    return TracedFlagError(name=name, why=why, more="api/pure", **lines)
-
-
-def _is_assigned(cls: type, name: str) -> bool:
-    """Return whether a method assigns an attribute of this name, so that it cannot be static."""
-    methods = [m for base in cls.__mro__ for n, m in vars(base).items() if n != "__init__"]
-    codes = [method.__code__ for method in methods if hasattr(method, "__code__")]
-    steps = [step for code in codes for step in dis.get_instructions(code)]
-    written = {step.argval for step in steps if step.opname == "STORE_ATTR"}
-    return name.rpartition(".")[2] in written
+    return TracedFlagError(name=name, why=why, more="api/pure")
 
 
 # ---- Update and evaluation steps
@@ -341,39 +333,52 @@ def _is_assigned(cls: type, name: str) -> bool:
 
 def init_function(given: Any) -> ArgumentError:
     """What is no ``init``, such as the pair that holds one."""
-    return ArgumentError(
-        argument="init",
-        value=type(given).__name__,
-        expected=_("a function that returns params and state"),
-        why=_("a pair is two functions: pass its init"),
-        more="haiku/pure_pair",
+    why = _("a pair is two functions: pass its init")
+    return _of_pair(
+        "init", type(given).__name__, _("a function that returns params and state"), why
     )
 
 
-def loss_fn(given: Any) -> ArgumentError:
-    """What is no loss function, such as a pair or the result of calling one."""
-    return ArgumentError(
-        argument="loss_fn",
-        value=type(given).__name__,
-        expected=_("a function of `(params, state, rng, batch)`"),
-        why=_("the update calls it and differentiates it with respect to the params"),
-        more="update/jitted_update",
-    )
+def uncallable(argument: str, given: Any, *positional: str, **named: Any) -> ArgumentError | None:
+    """What cannot be called with these arguments, such as a pair; None if it can.
+
+    Args:
+      argument: the name that the caller gives it.
+      given: a function, or anything else.
+      positional: the names of the arguments of the call.
+      named: the arguments that are passed by name.
+    """
+    try:
+        inspect.signature(given).bind(*positional, **named)
+    except TypeError:
+        shown = type(given).__name__
+        if callable(given):
+            shown = f"{_named(given)}({', '.join(inspect.signature(given).parameters)})"
+        call = ", ".join([*positional, *(f"{name}=…" for name in named)])
+        why = _("it is called with these arguments, in this order")
+        return _of_step(argument, shown, f"{argument}({call})", why)
+    except ValueError:  # a function of C has no signature
+        return None
+    return None
 
 
-def train_state(given: Any) -> ArgumentError:
+def integer_params(params: Any) -> ArgumentError:
+    """Params that are not floating, by which no loss can be differentiated."""
+    leaves = leaves_by_path(params=params).items()
+    path, leaf = next((p, x) for p, x in leaves if not jnp.issubdtype(x.dtype, jnp.inexact))
+    why = _("the loss is differentiated with respect to every parameter: keep integers in state")
+    return _of_step(path, describe(leaf), _("an array of a floating dtype"), why)
+
+
+def train_state(given: Any, expected: str = "TrainState") -> ArgumentError:
     """What is no train state, such as params, a batch, or the whole result of an update."""
     is_pair = isinstance(given, tuple) and len(given) == 2
-    return ArgumentError(
-        argument="train_state",
-        value="(train_state, metrics)" if is_pair else type(given).__name__,
-        expected=_("a TrainState"),
-        why=_(
-            "a step takes a train state and a batch, in this order; an update returns a new train "
-            "state and the metrics, and only the first of them goes into the next call"
-        ),
-        more="update/jitted_update",
+    why = _(
+        "a step takes a train state and a batch, in this order; an update returns a new train "
+        "state and the metrics, and only the first of them goes into the next call"
     )
+    shown = "(train_state, metrics)" if is_pair else type(given).__name__
+    return _of_step("train_state", shown, expected, why)
 
 
 def random_key(rng: Any) -> ArgumentError:
@@ -390,18 +395,14 @@ def random_key(rng: Any) -> ArgumentError:
     return _rejected("haiku/randomness", "rng", value, _("a single random key"), why, **lines)
 
 
-def optimizer(given: Any) -> ArgumentError:
-    """What is no optimizer: the function that makes one, or what belongs elsewhere."""
-    return ArgumentError(
-        argument="optimizer",
-        value=_named(given),
-        expected=_("an Optax optimizer"),
-        why=_(
-            "an optimizer is what a function such as optax.sgd(0.1) returns: a pair of init and "
-            "update"
-        ),
-        more="update/jitted_update",
+def optimizer(given: Any) -> ArgumentError | None:
+    """What is no optimizer, such as the function that makes one; None if it is one."""
+    if hasattr(given, "init") and hasattr(given, "update"):
+        return None
+    why = _(
+        "an optimizer is what a function such as optax.sgd(0.1) returns: a pair of init and update"
     )
+    return _of_step("optimizer", _named(given), _("an Optax optimizer"), why)
 
 
 def _named(value: Any) -> str:
@@ -416,14 +417,14 @@ def step_result(result: Any) -> ArgumentError:
         "dict"
     )
     argument, expected = "update(train_state, batch)", "(train_state, metrics)"
-    return _rejected("update/jitted_update", argument, describe_tree(result), expected, why)
+    return _of_step(argument, describe_tree(result), expected, why)
 
 
 def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
     """An opt_state that belongs to a different optimizer."""
     shown, wanted = map(_structure_of, (optimizer_state, expected))
     why = _("each optimizer keeps its own opt_state, in the named tuples that its init returns")
-    return _rejected("update/jitted_update", path, shown, wanted, why)
+    return _of_step(path, shown, wanted, why)
 
 
 def _structure_of(tree: Any) -> str:
@@ -439,7 +440,20 @@ def evaluated(result: Any) -> ArgumentError:
         "apply returned, with is_training=False"
     )
     argument, value = "metrics_fn(params, state, batch)", describe_tree(result)
-    return _rejected("update/jitted_update", argument, value, "(metrics, state)", why)
+    return _of_step(argument, value, "(metrics, state)", why)
+
+
+def weight(given: Any) -> ArgumentError:
+    """A weight that is no single number, such as a mask that is not summed."""
+    why = _("the weight of a device is one number, such as that of its examples")
+    return _of_update("weight(batch)", describe_tree(given), _("a scalar"), why)
+
+
+def uncounted_metrics(rows: Any) -> ArgumentError:
+    """Metrics without the number of their examples, such as those of an update."""
+    why = _("each mean counts as often as it has examples; only an evaluation step counts them")
+    names = sorted({name for row in rows for name in row})
+    return _of_update("metrics", ", ".join(names), _('metrics with "examples"'), why)
 
 
 def example_metrics(values: Any) -> ArgumentError:
@@ -449,7 +463,7 @@ def example_metrics(values: Any) -> ArgumentError:
     )
     argument, expected = (
         "metrics_fn(params, state, batch)",
-        _("named arrays with the rows of the batch"),
+        _('named arrays with the rows of the batch, none of them "examples"'),
     )
     return _of_update(argument, describe_tree(values), expected, why)
 
@@ -477,14 +491,16 @@ def device_count(wanted: int, started: int, variable: str | None) -> DeviceCount
 
 
 def devices(given: Any, call: str) -> ArgumentError | None:
-    """A name or a number in the place of the devices; None if it is neither."""
-    if not isinstance(given, str | int):
+    """What is no list of devices, such as a name or a number; None if it is one."""
+    if given is None or (isinstance(given, Iterable) and not isinstance(given, str)):
         return None
     why = _("in all functions of this package, the devices come before the name of their axis")
-    shown = f'"{given}"' if isinstance(given, str) else f"{given}"
-    fitting = f"axis_name={shown}" if isinstance(given, str) else f"jax.devices()[:{given}]"
-    wrong, right = call.format(shown), call.format(fitting)
-    return _of_update("devices", repr(given), _("a list of devices"), why, wrong=wrong, right=right)
+    fitting = {str: f'axis_name="{given}"', int: f"jax.devices()[:{given}]"}.get(type(given))
+    lines = {}
+    if fitting:
+        shown = f'"{given}"' if isinstance(given, str) else str(given)
+        lines = {"wrong": call.format(shown), "right": call.format(fitting)}
+    return _of_update("devices", repr(given), _("a list of devices"), why, **lines)
 
 
 def batches_axis(batch: Any) -> LeadingAxisError | None:
@@ -516,28 +532,22 @@ def members_already(train_state: Any) -> ArgumentError | None:
     for path, leaf in leaves_by_path(train_state=train_state).items():
         dtype = jnp.result_type(leaf)
         if jnp.issubdtype(dtype, jax.dtypes.prng_key) and np.ndim(leaf):
-            return ArgumentError(
-                argument=path,
-                value=describe(leaf),
-                expected=_("a single random key"),
-                why=_("`place` makes the members of one train state: pass it only once"),
-                more="update/many_steps",
+            why = _("`place` makes the members of one train state: pass it only once")
+            return _rejected(
+                "update/many_steps", path, describe(leaf), _("a single random key"), why
             )
     return None
 
 
 def devices_axis(train_state: Any, batch: Any, count: int) -> LeadingAxisError | None:
     """A train state or a batch without an entry for each device; None if both have them."""
-    texts = {"why": _BY_PMAP, "more": "update/pmapped_update"}
-    of_batch = {"wrong": "run(…, …)", "right": "run(…, run.feed(…))"}
-    return leading_axis_error({"train_state": train_state}, count, **texts) or leading_axis_error(
-        {"batch": batch}, count, **texts, **of_batch
-    )
+    trees = {"train_state": train_state, "batch": batch}
+    return leading_axis_error(trees, count, why=_BY_PMAP, more="update/pmapped_update")
 
 
-def replicas_axis(tree: Any) -> LeadingAxisError | None:
-    """A tree that has no replicas to take one of; None if it has."""
-    return leading_axis_error({"tree": tree}, why=_BY_PMAP, more="update/pmapped_update")
+def replicas_axis(**trees: Any) -> LeadingAxisError | None:
+    """A tree, by its name, that has no replicas; None if it has."""
+    return leading_axis_error(trees, why=_BY_PMAP, more="update/pmapped_update")
 
 
 _BY_PMAP = _(
@@ -548,11 +558,8 @@ _BY_PMAP = _(
 
 def replicas_differ(drifted: dict[str, float], axis_name: str) -> ReplicaMismatchError:
     """Replicas that drifted apart."""
-    paths = as_lines(f"{path} by {spread:.3g}" for path, spread in drifted.items())
-    if not all(re.search(r"/~/(mean|var)_ema'\]", path) for path in drifted):
-        return ReplicaMismatchError(paths=paths)
-    wrong, right = "BatchNorm(…)", f'BatchNorm(…, cross_replica_axis="{axis_name}")'
-    return ReplicaMismatchError(paths=paths, wrong=wrong, right=right)
+    spreads = (f"{path.lstrip('.')} by {spread:.3g}" for path, spread in drifted.items())
+    return ReplicaMismatchError(paths=as_lines(spreads), axis=axis_name)
 
 
 def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
@@ -567,42 +574,30 @@ def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
 def mesh(given: Any, axis_name: str | None) -> ArgumentError | None:
     """What is no mesh, or an axis that it does not have; None if it is a mesh with this axis."""
     if not hasattr(given, "axis_names"):
-        return ArgumentError(
-            argument="mesh",
-            value=describe_tree(given),
-            expected=_("a mesh"),
-            why=_("a mesh gives the devices an axis with a name; data_mesh makes one"),
-            more="api/update",
-        )
+        why = _("a mesh gives the devices an axis with a name; data_mesh makes one")
+        return _of_update("mesh", describe_tree(given), _("a mesh"), why)
     if axis_name is not None and axis_name not in given.axis_names:
-        return ArgumentError(
-            argument="axis_name",
-            value=repr(axis_name),
-            expected=", ".join(map(repr, given.axis_names)),
-            why=_("the batch is split along an axis of the mesh"),
-            more="api/update",
-        )
+        why = _("the batch is split along an axis of the mesh")
+        return _of_update("axis_name", repr(axis_name), ", ".join(map(repr, given.axis_names)), why)
     return explicit_mesh(given) if has_explicit_axes(given) else None
 
 
 def explicit_mesh(mesh: Any) -> ArgumentError:
     """A mesh whose axes are explicit."""
-    made = f"jax.make_mesh({mesh.devices.shape}, {mesh.axis_names}".replace("'", '"')
-    many = f" * {mesh.devices.ndim}" if mesh.devices.ndim > 1 else ""
     why = _(
         "along Auto axes the compiler decides where each result lies; along explicit axes the loss "
         "function may have to specify it"
     )
-    wrong, right = f"{made})", f"{made}, axis_types=(jax.sharding.AxisType.Auto,){many})"
-    expected = _("a mesh of Auto axes")
-    return _rejected("update/explicit_axes", "mesh", mesh, expected, why, wrong=wrong, right=right)
+    expected = _("a mesh with `axis_types=(jax.sharding.AxisType.Auto,) * {axes}`")
+    expected = translated(expected).format(axes=mesh.devices.ndim)
+    return _rejected("update/explicit_axes", "mesh", mesh, expected, why)
 
 
 def unplaceable(path: str, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that a mesh cannot hold as a rule says."""
     why = _(
-        "a rule may name at most one entry for each axis of the leaf, and the number of devices "
-        "along it must divide the length of that axis"
+        "a rule has at most one entry for each axis of the leaf, which names axes of the mesh, and "
+        "the number of devices along them must divide the length of that axis"
     )
     shape, axes = jnp.shape(leaf), dict(mesh.shape)
     return MeshPlacementError(path=path, shape=shape, found=spec, mesh=axes, why=why)
@@ -612,15 +607,15 @@ def other_train_state(given: Any, first: Any) -> ArgumentError | None:
     """A train state of another structure than the first one had; None if it has the same."""
     if jax.tree.structure(given) == first:
         return None
-    return ArgumentError(
-        argument="train_state",
-        value=_structure_of(given),
-        expected=_structure_of(jax.tree.unflatten(first, [0] * first.num_leaves)),
-        why=_(
-            "a step on a mesh is compiled for the structure of its first train state, which "
-            "another optimizer or another model changes: make a runner for each"
-        ),
-        more="api/update",
+    why = _(
+        "a step on a mesh is compiled for the structure of its first train state, which "
+        "another optimizer or another model changes: make a runner for each"
+    )
+    return _of_update(
+        "train_state",
+        _structure_of(given),
+        _structure_of(jax.tree.unflatten(first, [0] * first.num_leaves)),
+        why,
     )
 
 
@@ -633,84 +628,43 @@ def batch_elsewhere(batch: Any, place: Any) -> ArgumentError | None:
     """
     for path, leaf in leaves_by_path(batch=batch).items():
         if is_committed(leaf) and not leaf.sharding.is_equivalent_to(place, leaf.ndim):
-            return ArgumentError(
-                argument=path,
-                value=str(leaf.sharding),
-                expected=str(place),
-                wrong="run(…, …)",
-                right="run(…, run.feed(…))",
-                why=_("`feed` sends each device its rows"),
-                more="api/update",
-            )
-    return None
-
-
-def not_arrays(batch: Any) -> ArgumentError | None:
-    """A batch with a leaf that JAX cannot take, such as a string or a generator."""
-    for path, leaf in leaves_by_path(batch=batch).items():
-        dtype = getattr(leaf, "dtype", np.dtype(type(leaf)))
-        if dtype.kind in "OSUM" and not jnp.issubdtype(dtype, jax.dtypes.extended):
-            return ArgumentError(
-                argument=path,
-                value=describe(leaf),
-                expected=_("an array of numbers"),
-                why=_(
-                    "JAX computes with numbers: give each label a number, and take the batches out "
-                    "of an iterator in a loop"
-                ),
-                more="api/data",
-            )
+            why = _("`feed` sends each device its rows, of a batch that is not divided yet")
+            return _of_update(path, str(leaf.sharding), str(place), why)
     return None
 
 
 def traced_replicas(path: str) -> ArgumentError:
     """Replicas of which there are no numbers yet, because JAX is tracing."""
-    return ArgumentError(
-        argument=path,
-        value=_("traced"),
-        expected=_("an array"),
-        why=_(
-            "replicas are compared by their numbers, which do not exist while JAX traces: a runner "
-            "compiles its step itself, so call it outside of `jit`, `grad` and `scan`, or pass "
-            "check_replicas=False"
-        ),
-        more="api/update",
+    why = _(
+        "replicas are compared by their numbers, which do not exist while JAX traces: a runner "
+        "compiles its step itself, so call it outside of `jit`, `grad` and `scan`, or pass "
+        "check_replicas=False"
     )
+    return _of_update(path, _("traced"), _("an array"), why)
 
 
 def compiled_step(step: Any) -> ArgumentError:
     """A step that something has compiled, which can no longer be given the name of an axis."""
-    return ArgumentError(
-        argument="update",
-        value=type(step).__name__,
-        expected=_("a step that is not compiled"),
-        why=_(
-            "the runner compiles the step, with the name of its axis: pass what make_update or "
-            "make_evaluate returns"
-        ),
-        more="api/update",
+    why = _(
+        "the runner compiles the step, with the name of its axis: pass what make_update or "
+        "make_evaluate returns"
     )
+    return _of_update("update", type(step).__name__, _("a step that is not compiled"), why)
 
 
 def copied_already(tree: Any) -> ArgumentError | None:
     """A tree whose parts lie on several devices, as its copies do; None if none of them do."""
     for path, leaf in leaves_by_path(tree=tree).items():
         if not getattr(leaf, "is_fully_replicated", True):
-            return ArgumentError(
-                argument=path,
-                value=str(leaf.sharding),
-                expected=_("an array on one device"),
-                why=_("copies are made of one replica; the `one` of a runner returns it"),
-                more="api/update",
-            )
+            why = _("copies are made of one replica; the `one` of a runner returns it")
+            return _of_update(path, str(leaf.sharding), _("an array on one device"), why)
     return None
 
 
 def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that is not where a step on a mesh needs it."""
-    lines = {"wrong": "run(…, …)", "right": "run(run.place(…), …)"}
     shape, axes = jnp.shape(leaf), dict(mesh.shape)
-    return MeshPlacementError(path=path, shape=shape, found=place, mesh=axes, **lines)
+    return MeshPlacementError(path=path, shape=shape, found=place, mesh=axes)
 
 
 # ---- Data
@@ -789,7 +743,7 @@ def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
     """Params that are not in the dtype of the policy."""
     why = _(
         "the policy sets the dtype in which the params are kept, and the update changes exactly "
-        "these params: `policy.cast_to_param` converts them"
+        "these params: the method `cast_to_param` of a jmp policy converts them"
     )
     return _of_recipes("params", as_lines(wrong).strip(), dtype, why)
 
@@ -805,21 +759,22 @@ def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
     return _of_recipes("count", repr(count), _("an integer of at least 1"), why)
 
 
-def uneven_microbatches(rows: int, count: int) -> BatchDivisionError:
-    """Rows that do not divide into microbatches."""
+def uneven_microbatches(batch: Any, count: int) -> HaikuStateError | None:
+    """Rows that do not divide into microbatches; None if they do."""
     why = _(
         "the mean of the parts' means equals the mean of the batch only if all parts have the same "
         "number of rows"
     )
-    kind = _("microbatches")
-    return BatchDivisionError(rows=rows, parts=count, kind=kind, why=why)
+    return division_error(batch, count, kind=_("microbatches"), why=why)
 
 
 def missing_params() -> ArgumentError:
     """An update of an average that does not get the params."""
-    why = _("the average is taken over the params after each update")
-    wrong, right = "optimizer.update(…)", "optimizer.update(…, params)"
-    return _of_recipes("params", None, "params", why, wrong=wrong, right=right)
+    why = _(
+        "the average is taken over the params after each update: pass the params to the update of "
+        "the optimizer, after the opt_state"
+    )
+    return _of_recipes("params", None, "params", why)
 
 
 def several_averages() -> ArgumentError:
@@ -858,10 +813,13 @@ def unsavable_leaf(path: str, leaf: Any, is_alone: bool) -> ArgumentError:
     if not is_alone:
         why = _("Orbax joins the names along a path by dots, so only one of the two would be saved")
         return _of_storage(path, value, _("a leaf under a name of its own"), why)
+    if isinstance(leaf, jax.core.Tracer):
+        why = _("a traced value has no numbers yet: save outside of `jit` and `scan`")
+        return _of_storage(path, _("traced"), _("an array"), why)
     expected = _("a random key, or an array of a dtype that JAX and Orbax keep")
     why = _(
         "a checkpoint holds only what comes back unchanged: without jax_enable_x64, JAX keeps no "
-        "64 bits, Orbax does not store every small dtype, and a traced value has no numbers yet"
+        "64 bits, and Orbax does not store every small dtype"
     )
     return _of_storage(path, value, expected, why)
 
@@ -882,16 +840,11 @@ def not_params(path: str, leaf: Any) -> ArgumentError:
 
 def key_in_numpy(path: str) -> ArgumentError:
     """A random key, which NumPy does not have."""
-    return ArgumentError(
-        argument=path,
-        value=_("a random key"),
-        expected=_("an array of numbers"),
-        why=_(
-            "NumPy has no random keys: keep its numbers, jax.random.key_data(key), from which "
-            "jax.random.wrap_key_data makes the key again; save_checkpoint saves keys as they are"
-        ),
-        more="api/storage",
+    why = _(
+        "NumPy has no random keys: keep its numbers, jax.random.key_data(key), from which "
+        "jax.random.wrap_key_data makes the key again; save_checkpoint saves keys as they are"
     )
+    return _of_storage(path, _("a random key"), _("an array of numbers"), why)
 
 
 def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:

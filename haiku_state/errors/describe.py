@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import jax
@@ -12,6 +12,7 @@ import numpy as np
 from haiku_state.compat import is_live
 from haiku_state.errors.base import ArgumentError, HaikuStateError, as_lines
 from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 from haiku_state.errors.state import DeviceStackedError, LeakedTracerError
 from haiku_state.errors.updates import (
     BatchDivisionError,
@@ -77,18 +78,21 @@ def is_key(value: Any) -> bool:
     return dtype == np.uint32 or (dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key))
 
 
-def shape_error(path: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> HaikuStateError:
+def shape_error(
+    path: str, shape: tuple[int, ...], expected: tuple[int, ...], is_stacked: bool
+) -> HaikuStateError:
     """Make the error for params or state that do not have the shape that a module asks for.
 
     Args:
       path: the leaf's path, such as ``params['linear']['w']``.
       shape: its shape.
       expected: the shape that the module asks for.
+      is_stacked: whether the leaves beside it have one more axis too.
 
     Returns:
-      The error, to be raised: a :class:`DeviceStackedError` if there is an extra first axis.
+      The error, to be raised: a :class:`DeviceStackedError` if the first axis is what is extra.
     """
-    if shape[1:] == expected:
+    if shape[1:] == expected and is_stacked:
         return DeviceStackedError(path=path, shape=shape, expected=expected)
     return ArgumentError(
         argument=path,
@@ -144,42 +148,84 @@ def shared_error(**trees: Any) -> SharedBufferError | None:
     for path, leaf in leaves_by_path(**trees).items():
         if isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer) and leaf.size:
             paths.setdefault(_memory_of(leaf), []).append(path)
-    shared = [same for same in paths.values() if len(same) > 1]
-    return SharedBufferError(paths=as_lines(shared[0])) if shared else None
+    shared = [" = ".join(same) for same in paths.values() if len(same) > 1]
+    return SharedBufferError(paths=as_lines(shared)) if shared else None
 
 
 def leading_axis_error(
     trees: dict[str, Any], length: int | None = None, **texts: str
 ) -> LeadingAxisError | None:
-    """Find the first leaf whose leading axis has the wrong length.
+    """Find the first leaf whose leading axis is missing, or is not as long as it must be.
 
     Args:
       trees: the PyTrees by name.
-      length: the right length; by default, the greatest length that any leaf has.
-      texts: ``why``, what the axis is for, and ``more``; ``wrong`` and ``right`` if they are sure.
+      length: the right length; by default, that of all other leaves.
+      texts: ``why``, what the axis is for, and ``more``.
 
     Returns:
       The error, to be raised; None if all leaves have the axis.
     """
-    leaves = leaves_by_path(**trees)
-    shapes = {path: np.shape(leaf) for path, leaf in leaves.items()}
-    expected = length or max((shape[0] for shape in shapes.values() if shape), default=1)
+    shapes = {path: np.shape(leaf) for path, leaf in leaves_by_path(**trees).items()}
+    first, *_others = shapes or ("",)
     for path, shape in shapes.items():
-        if shape[:1] != (expected,):
-            return LeadingAxisError(path=path, shape=shape, length=expected, **texts)
+        if not shape:
+            problem = translated(_("it must have a leading axis"))
+        elif length is not None and shape[0] != length:
+            problem = translated(_("its leading axis must have length {length}"))
+        elif length is None and shape[0] != shapes[first][0]:
+            problem = translated(_("{other} has shape {others}: their leading axes differ"))
+        else:
+            continue
+        problem = problem.format(length=length, other=first, others=shapes[first])
+        return LeadingAxisError(path=path, shape=shape, problem=problem, **texts)
     return None
 
 
-def division_error(batch: Any, parts: int) -> HaikuStateError | None:
+def number_error(**trees: Any) -> ArgumentError | None:
+    """Find the first leaf without numbers, such as a string, a generator or a shape.
+
+    Args:
+      trees: the PyTrees by name.
+
+    Returns:
+      The error, to be raised; None if all leaves are numbers or arrays of numbers.
+    """
+    for path, leaf in leaves_by_path(**trees).items():
+        why = ""
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            why = _("a shape has no numbers; jax.eval_shape calls a function with shapes alone")
+        elif isinstance(leaf, Iterator):
+            why = _("one call takes one batch: take the batches out of an iterator in a loop")
+        elif not _has_numbers(leaf):
+            why = _("JAX computes with numbers only: make numbers of labels, times and objects")
+        if why:
+            expected = _("an array of numbers")
+            return ArgumentError(
+                argument=path, value=describe(leaf), expected=expected, why=why, more="api/data"
+            )
+    return None
+
+
+def _has_numbers(leaf: Any) -> bool:
+    if isinstance(leaf, np.ndarray | np.generic):
+        return leaf.dtype.kind not in "OSUMm"
+    is_array = hasattr(leaf, "__array__") or hasattr(leaf, "__jax_array__")
+    return is_array or isinstance(leaf, jax.Array | bool | int | float | complex)
+
+
+def division_error(batch: Any, parts: int, **texts: str) -> HaikuStateError | None:
     """Make the error for a batch whose rows do not divide evenly.
 
     Args:
       batch: a PyTree with leaves of shape (rows, …).
       parts: the number of devices, or of different parts.
+      texts: ``kind`` and ``why``, for different parts.
 
     Returns:
       The error, to be raised; None if the rows divide.
     """
+    if error := number_error(batch=batch):
+        return error
     for path, leaf in leaves_by_path(batch=batch).items():
         if not np.ndim(leaf):
             return ArgumentError(
@@ -192,9 +238,11 @@ def division_error(batch: Any, parts: int) -> HaikuStateError | None:
                 ),
                 more="api/data",
             )
-        if np.shape(leaf)[0] % parts:
-            return BatchDivisionError(rows=np.shape(leaf)[0], parts=parts)
-    return None
+        rows, *_others = np.shape(leaf)
+        if not rows or rows % parts:
+            return BatchDivisionError(rows=rows, parts=parts, **texts)
+    why = _("row i of every array belongs to the same example")
+    return leading_axis_error({"batch": batch}, why=why, more="api/data")
 
 
 def _memory_of(array: jax.Array) -> Any:

@@ -3,7 +3,7 @@
 import contextlib
 import re
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import haiku as hk
@@ -20,6 +20,7 @@ from haiku_state.errors.describe import (
     is_key,
     leaked_error,
     leaves_by_path,
+    number_error,
     shape_error,
     with_dicts,
 )
@@ -82,6 +83,8 @@ def loss_errors(**trees: Any) -> Iterator[None]:
             yield
         except (TypeError, ValueError) as error:
             said = str(error).splitlines()[0] if str(error) else ""
+            if "valued inputs" in said:
+                raise arguments.integer_params(trees["params"]) from error
             if not re.search(_REFUSED, said) or _passed_through_users_code(error):
                 raise
             value = re.sub(r"\.( Output was .*)?$", "", said)
@@ -146,12 +149,10 @@ def named_error(error: Exception, **trees: Any) -> errors.HaikuStateError | None
 
 
 @contextlib.contextmanager
-def traced_number_errors(cls: type, static: Sequence[str], state: Any) -> Iterator[None]:
+def traced_number_errors(state: Any) -> Iterator[None]:
     """Name the number of a state that JAX has traced where Python needs its value.
 
     Args:
-      cls: the class whose method runs.
-      static: the numbers that are not state.
       state: the argument of that name.
 
     Raises:
@@ -168,12 +169,12 @@ def traced_number_errors(cls: type, static: Sequence[str], state: Any) -> Iterat
             for path, leaf in leaves_by_path(state=state).items()
             if np.ndim(leaf) == 0 and not is_key(leaf)
         ]
-        names = [path for path in numbers if said and re.search(rf"{re.escape(path)}\b", said[1])]
+        names = [
+            path for path in numbers if said and re.search(rf"{re.escape(path)}(?!\w)", said[1])
+        ]
         if not names:
             raise  # it is an argument of the method
-        # the attribute, without the places in the containers that it holds
-        attributes = [re.sub(r"(\[[^].]*\])+$", "", path)[len("state.") :] for path in names]
-        raise arguments.traced_number(cls, static, list(dict.fromkeys(attributes))) from error
+        raise arguments.traced_number([path[len("state.") :] for path in names]) from error
 
 
 def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
@@ -333,16 +334,10 @@ def _no_key(raised: _Raised) -> errors.HaikuStateError:
 def _unbound(raised: _Raised) -> errors.HaikuStateError:
     axis = raised.match["axis"]
     if not raised.in_init:
-        given = [getattr(frame.get("self"), "cross_replica_axis", None) for frame in raised.frames]
-        in_module = next(filter(None, given), None)
-        called = [frame.name for frame in traceback.extract_tb(raised.error.__traceback__)]
-        is_mean = "pmean" in called
-        return errors.UnboundAxisError(axis=axis, in_module=in_module, is_mean=is_mean)
+        return errors.UnboundAxisError(axis=axis)
     if raised.modules and issubclass(raised.modules[-1], hk.BatchNorm):
         return errors.UnboundAxisError(
             axis=axis,
-            wrong="hk.BatchNorm(…)",
-            right="BatchNorm(…)",
             why=_(
                 "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, "
                 "and its names and shapes are the same"
@@ -351,8 +346,8 @@ def _unbound(raised: _Raised) -> errors.HaikuStateError:
     return errors.UnboundAxisError(
         axis=axis,
         why=_(
-            "only pmap, vmap or shard_map binds an axis; init runs on one device, where names and "
-            "shapes are the same without the mean: leave it out if hk.running_init()"
+            "only pmap, vmap or shard_map binds an axis; init runs on one device: leave out what "
+            "needs the axis if hk.running_init()"
         ),
     )
 
@@ -367,7 +362,8 @@ def _other_shape(raised: _Raised) -> errors.HaikuStateError | None:
     shape, expected = (
         tuple(map(int, re.findall(r"\d+", raised.match[name]))) for name in ("shape", "expected")
     )
-    return shape_error(raised.path("params"), shape, expected)
+    lengths = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(raised.trees["params"])}
+    return shape_error(raised.path("params"), shape, expected, lengths == {shape[:1]})
 
 
 # the second is what some JAX functions report when a leaked tracer is passed to them, and the pmap
@@ -379,14 +375,14 @@ def _other_shape(raised: _Raised) -> errors.HaikuStateError | None:
 def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
     if leaked := leaked_error(leaves_by_path(**raised.trees)):
         return leaked
-    # Haiku raises JAX's error a second time, outside of the modules, with a hint
-    if raised.modules or "inside a Haiku transformed function" in str(raised.error):
-        return errors.LeakedTracerError(paths=as_lines(["state[…]"]), why=LEAKED_IN_HAIKU)
-    created = re.search(r"was created on line (\S+)", str(raised.error))
-    held = created[1] if created else raised.match["held"]
+    said = re.search(r"when the value leaked was (.+? at \S+\.py:\d+)", str(raised.error))
+    held = said[1] if said else raised.match["held"]
     if held is None:
         return None
-    return errors.LeakedTracerError(paths=as_lines([held]))
+    # Haiku raises JAX's error a second time, outside of the modules, with a hint
+    in_haiku = raised.modules or "inside a Haiku transformed function" in str(raised.error)
+    texts = {"why": LEAKED_IN_HAIKU} if in_haiku else {}
+    return errors.LeakedTracerError(paths=as_lines([held]), **texts)
 
 
 @_says(r"New parameters were created: (?P<names>.*)")
@@ -404,10 +400,18 @@ def _donated(raised: _Raised) -> errors.HaikuStateError | None:
     return consumed_error(**raised.trees)
 
 
+@_says("ShapeDtypeStruct")
+def _shape_alone(raised: _Raised) -> errors.HaikuStateError | None:
+    def alone(leaf: Any) -> Any:
+        return leaf if isinstance(leaf, jax.ShapeDtypeStruct) else 0
+
+    return number_error(**jax.tree.map(alone, raised.trees))
+
+
 @_says("same buffer twice")
 def _shared(raised: _Raised) -> errors.HaikuStateError:
     paths: dict[int, list[str]] = {}
     for path, leaf in leaves_by_path(**raised.trees).items():
         paths.setdefault(id(leaf), []).append(path)
-    twice = next((same for same in paths.values() if len(same) > 1), [])
+    twice = [" = ".join(same) for same in paths.values() if len(same) > 1]
     return errors.SharedBufferError(paths=as_lines(twice))

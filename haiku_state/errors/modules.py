@@ -7,13 +7,13 @@ from haiku_state.errors.language import deferred as _
 
 
 class UnboundAxisError(HaikuStateError, NameError):
-    """A module averages over a device axis that is not bound where it runs."""
+    """A device axis is used where it is not bound."""
 
-    TEXT_WHAT = _("a mean over the axis {axis!r} was requested, but that axis is not bound here.")
+    TEXT_WHAT = _("the axis {axis!r} is used, but it is not bound here.")
     TEXT_WHY = _(
         "only pmap, vmap and shard_map bind an axis, under the name that they are given, and so do "
-        "pmap_update and shard_map_update; everywhere else, cross_replica_axis must be None: names "
-        "and shapes are the same"
+        "pmap_update and shard_map_update; everywhere else, leave the axis out, as with "
+        "cross_replica_axis=None"
     )
     MORE = "update/pmapped_update"
 
@@ -23,9 +23,10 @@ class TracedFlagError(HaikuStateError, TypeError):
 
     TEXT_WHAT = _("`{name}` is traced, but Python has to read it during tracing.")
     TEXT_WHY = _(
-        "a transformation replaces each argument with a tracer that has no value; the flag chooses "
-        "between two programs, so it must be known in advance: name it in the static_argnames of "
-        "jit, or bind it with functools.partial"
+        "a transformation replaces each argument with a tracer that has no value. A flag that "
+        "chooses between two programs must be a Python bool when the function is traced, by the "
+        "static_argnames of jit or by functools.partial; what depends on data is chosen by "
+        "jnp.where or jax.lax.cond"
     )
     MORE = "haiku/batch_norm"
 

@@ -19,9 +19,7 @@ class NothingFrozenError(HaikuStateError, ValueError):
     """A predicate that should select leaves selects none."""
 
     TEXT_WHAT = _("the predicate matches no leaf. The leaves are:{names}")
-    TEXT_WHY = _(
-        "otherwise nothing would be frozen, and all params would silently continue to change"
-    )
+    TEXT_WHY = _("nothing would be frozen, and every leaf would silently continue to change")
     MORE = "api/recipes"
 
 

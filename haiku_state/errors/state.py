@@ -61,9 +61,11 @@ class LeakedTracerError(HaikuStateError, TypeError):
 
 # why params or state of Haiku leak, and what to do
 LEAKED_IN_HAIKU = _(
-    "a JAX transformation does not know Haiku's params and state, so what a module creates or "
-    "writes inside it leaks out as a tracer. `hk.scan`, `hk.map`, `hk.remat`, `hk.grad` and the "
-    "like carry them through; `jax.jit` and `jax.vmap` belong around apply"
+    "a JAX transformation does not know Haiku's params, state and random keys, so what a module "
+    "creates, writes or draws inside it leaks out as a tracer, as does what a list or an attribute "
+    "keeps. `hk.scan`, `hk.remat`, `hk.grad` and the like carry Haiku's values through, if modules "
+    "and state were created before; `jax.jit` and `jax.vmap` belong around apply; anything else "
+    "gets out only as a result"
 )
 
 
@@ -84,10 +86,9 @@ class CounterStoppedError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("these counters did not advance in training:{paths}")
     TEXT_WHY = _(
-        "the returned state was dropped, or is_training was False: the running statistics keep "
-        "their initial values, yet evaluation looks plausible. If some state is meant to stay "
-        "unchanged, exempt it in make_update or checked: `frozen=lambda module, *_: module in "
-        "{modules}`"
+        "the returned state was dropped, is_training was False, or a mask left no rows: the "
+        "running statistics stay what they were, yet evaluation looks plausible. If some state is "
+        "meant to stay unchanged, exempt it: `frozen=lambda module, *_: module in {modules}`"
     )
     MORE = "haiku/batch_norm"
 

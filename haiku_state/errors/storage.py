@@ -46,7 +46,8 @@ class SavedMismatchError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("{saved} does not fit {wanted} (- missing, + unknown):{differences}")
     TEXT_WHY = _(
-        "the model, the optimizer or a setting has changed since it was saved; nothing was loaded"
+        "what is restored must have the leaves of what was saved: the same model, optimizer and "
+        "settings, and the whole of what was saved, in its place; nothing was loaded"
     )
     MORE = "api/storage"
 

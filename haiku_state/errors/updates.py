@@ -33,10 +33,10 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
 class SharedBufferError(HaikuStateError, ValueError):
     """Two leaves of a train state are one buffer, which cannot be donated twice."""
 
-    TEXT_WHAT = _("these leaves of the train state are the same array:{paths}")
+    TEXT_WHAT = _("leaves of the train state are the same array:{paths}")
     TEXT_WHY = _(
         "the update reuses the memory of each leaf, but the memory of one array can be reused "
-        "only once: make one of them a copy, with jnp.copy"
+        "only once: copy all but one of them with jnp.copy"
     )
     MORE = "update/jitted_update"
 
@@ -70,8 +70,10 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("the replicas differ:{paths}")
     TEXT_WHY = _(
-        "each device saw different rows, but the results that it computed from them were not "
-        "averaged: `cross_replica_axis` averages statistics, and `jax.lax.pmean` anything else"
+        "each device has rows and random keys of its own, and what it computes from them is not "
+        'averaged: modules that take `cross_replica_axis="{axis}"` average their statistics, and '
+        "`jax.lax.pmean` averages anything else; if they may differ, give the runner "
+        "check_replicas=False"
     )
     MORE = "update/pmapped_update"
 
@@ -79,7 +81,7 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
 class LeadingAxisError(HaikuStateError, ValueError):
     """The leading axis of a leaf is missing, or has the wrong length."""
 
-    TEXT_WHAT = _("{path} has shape {shape}, but its leading axis must have length {length}.")
+    TEXT_WHAT = _("{path} has shape {shape}, but {problem}.")
     TEXT_WHY = "{why}"
     MORE = "{more}"
 
@@ -92,6 +94,6 @@ class MeshPlacementError(HaikuStateError, ValueError):
     )
     TEXT_WHY = _(
         "a compiled step on a mesh expects each leaf with a fixed placement and returns it with "
-        "the same placement"
+        "the same placement: `place` of the runner puts a train state of one replica there"
     )
     MORE = "api/update"

@@ -141,7 +141,10 @@ class BatchNorm(hk.Module):
         """
         is_training = arguments.read_flag("is_training", is_training)
         use_batch = is_training or arguments.read_flag("test_local_stats", test_local_stats)
+        if not hasattr(inputs, "dtype"):
+            raise arguments.not_floating("inputs", inputs)
         axis = _reduced(inputs.ndim, self.axis, self.channel_index)
+        mask = None if mask is None else jnp.asarray(mask)
         if error := arguments.batch_norm_call(self, axis, inputs, scale, offset, mask):
             raise error
         dtype = np.promote_types(inputs.dtype, jnp.float32)
@@ -197,7 +200,7 @@ def _over_devices(reduce: Any, tree: Any, norm: BatchNorm) -> Any:
     except NameError as error:
         if hk.running_init():  # names and shapes are the same without the other replicas
             return tree
-        raise UnboundAxisError(axis=name, in_module=name) from error
+        raise UnboundAxisError(axis=name) from error
 
 
 def _reduced(rank: int, axis: Sequence[int] | None, channel: int) -> tuple[int, ...]:
@@ -214,7 +217,9 @@ def _reduced(rank: int, axis: Sequence[int] | None, channel: int) -> tuple[int, 
 def _running(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Array:
     average = ema.average
     if average.shape != expected:  # it might silently broadcast
-        raise shape_error(f"state[{ema.module_name!r}]['average']", average.shape, expected)
+        counter = ema.state_dict()[f"{ema.module_name}/counter"]
+        path = f"state[{ema.module_name!r}]['average']"
+        raise shape_error(path, average.shape, expected, np.ndim(counter) > 0)
     return average
 
 

@@ -52,11 +52,11 @@ class MovingAverage(hk.Module):
           ArgumentError: the dtype is not floating, or earlier values had a different shape.
           DeviceStackedError: the state belongs to all devices instead of a single device.
         """
-        value = jnp.asarray(value)
+        value, update_stats = jnp.asarray(value), jnp.asarray(update_stats, bool)
         total = hk.get_state("sum", value.shape, _state_dtype(value), init=jnp.zeros)
-        _expect_shape(self, "sum", total, value)
-        total = total + jnp.where(update_stats, value.astype(total.dtype), 0)
         count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+        _expect_shape(self, "sum", total, value, count)
+        total = total + jnp.where(update_stats, value.astype(total.dtype), 0)
         count = count + jnp.asarray(update_stats, jnp.int32)
         hk.set_state("sum", total)
         hk.set_state("count", count)
@@ -153,7 +153,7 @@ class ExponentialMovingAverage(hk.Module):
         first_count = hk.initializers.Constant(-self.warmup_length)
         counter = hk.get_state("counter", (), jnp.int32, init=first_count) + 1
         before = hk.get_state("hidden", value.shape, _state_dtype(value), init=jnp.zeros)
-        _expect_shape(self, "hidden", before, value)
+        _expect_shape(self, "hidden", before, value, counter)
 
         dtype = np.promote_types(value.dtype, jnp.float32)
         rate = np.asarray(self.decay_rate, dtype)
@@ -193,6 +193,7 @@ def _state_dtype(value: jax.Array) -> Any:
     return np.promote_types(value.dtype, jnp.float32)
 
 
-def _expect_shape(module: hk.Module, name: str, state: jax.Array, value: jax.Array) -> None:
+def _expect_shape(module: hk.Module, name: str, state: Any, value: Any, count: Any) -> None:
     if state.shape != value.shape:
-        raise shape_error(f"state[{module.module_name!r}][{name!r}]", state.shape, value.shape)
+        path = f"state[{module.module_name!r}][{name!r}]"
+        raise shape_error(path, state.shape, value.shape, np.ndim(count) > 0)

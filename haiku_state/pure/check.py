@@ -11,6 +11,7 @@ import numpy as np
 from jax.tree_util import keystr, tree_leaves_with_path
 
 from haiku_state import errors
+from haiku_state.errors import arguments
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import (
     Leaves,
@@ -120,6 +121,7 @@ def checked(
       A function with the arguments and results of ``function``.
 
     Raises:
+      ArgumentError: when called, if the function is neither of these two.
       HaikuStateError: any error that :func:`check_state` raises, when the function is called.
 
     Example:
@@ -141,6 +143,8 @@ def checked(
         given = inspect.signature(function).bind(*args, **kwargs)
         first, *others = (*given.args, *given.kwargs.values())
         is_update = hasattr(first, "state")
+        if not is_update and len(others) < 2:  # an apply has params, state and rng
+            raise arguments.train_state(first)
         before = first.state if is_update else others[0]
         after = result[0].state if is_update else result[1]
         check_state(before, after, is_training, frozen=frozen)

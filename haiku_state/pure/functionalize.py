@@ -11,7 +11,13 @@ import sys
 from collections import namedtuple
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from enum import Enum
-from types import BuiltinFunctionType, FunctionType, MemberDescriptorType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    FunctionType,
+    MemberDescriptorType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, ParamSpec, Protocol
 from weakref import ReferenceType
 
@@ -22,7 +28,6 @@ import numpy as np
 from jax.tree_util import GetAttrKey, keystr, tree_map_with_path
 
 from haiku_state.errors import AttributeKindError, SharedAttributeError, arguments
-from haiku_state.errors.advice import advised, of_functionalize
 from haiku_state.errors.describe import is_weak
 from haiku_state.errors.diagnosis import traced_number_errors
 from haiku_state.pure.check import check_state
@@ -138,17 +143,16 @@ def _apply(cls: type, name: str, member: Any, static: Sequence[str]) -> Callable
         args, kwargs = jax.tree.map(_own, (args, kwargs), is_leaf=_is_running)
         instance = _joined(before)
         shared = _shared(cls)
-        with advised(of_functionalize, cls, name):
-            with traced_number_errors(cls, static, before):
-                output = call(instance, *args, **kwargs)
-            if changed := _restored(shared, _shared(cls)):
-                raise arguments.class_attribute(method, changed)
-            parting = _Parting(static)
-            after = parting.part(instance)
-            parting.expect_values(output, method)
-            if _skeleton(before) != _skeleton(after):
-                raise arguments.skeleton_changed(method, before, after, Static)
-            check_state(before, after)
+        with traced_number_errors(before):
+            output = call(instance, *args, **kwargs)
+        if changed := _restored(shared, _shared(cls)):
+            raise arguments.class_attribute(method, changed)
+        parting = _Parting(static)
+        after = parting.part(instance)
+        parting.expect_values(output, method)
+        if _skeleton(before) != _skeleton(after):
+            raise arguments.skeleton_changed(method, before, after, Static)
+        check_state(before, after)
         return output, after
 
     apply.__name__ = apply.__qualname__ = name
@@ -239,14 +243,14 @@ class _Parting:
         self.seen: dict[int, tuple[str, Any]] = {}
 
     def part(self, value: Any, path: str = "self", is_static: bool = False) -> Any:
-        if isinstance(value, jax.Array | np.ndarray | np.generic) and _is_numeric(value):
+        if isinstance(value, jax.Array | np.ndarray) and _is_numeric(value):
             if isinstance(value, np.ndarray):
                 self._once(value, path)
             return _as_array(value)
         if path[len("self.") :] in self.static:
             self.found.add(path[len("self.") :])
             is_static = True
-        if type(value) in NUMBERS:
+        if type(value) in NUMBERS or (isinstance(value, np.generic) and _is_numeric(value)):
             return Static(value) if is_static else _as_array(value, path)
         if _is_ordinary(type(value)):
             self._once(value, path)
@@ -263,7 +267,8 @@ class _Parting:
                 is_leaf=lambda child: child is not value,
             )
         if value is not None and not _is_fixed(value):
-            raise AttributeKindError(path=path, kind=type(value).__name__)
+            of = f" of {value.dtype}" if isinstance(value, np.ndarray) else ""
+            raise AttributeKindError(path=path, kind=type(value).__name__ + of)
         return Static(value)
 
     def _once(self, value: Any, path: str) -> None:
@@ -309,9 +314,13 @@ def _is_method(member: Any) -> bool:
 
 def _is_ordinary(cls: type) -> bool:
     """Return whether instances keep all they know in attributes, and nothing in memory of C."""
-    makers = [b for b in cls.__mro__ if isinstance(vars(b).get("__new__"), BuiltinFunctionType)]
     is_special = issubclass(cls, hk.Module | Enum) or cls.__module__.split(".")[0] in LIBRARIES
-    return makers == [object] and not is_special
+    return not is_special and not any(map(_is_of_c, cls.__mro__[:-1]))
+
+
+def _is_of_c(base: type) -> bool:
+    made, begun = (vars(base).get(name) for name in ("__new__", "__init__"))
+    return isinstance(made, BuiltinFunctionType) or isinstance(begun, WrapperDescriptorType)
 
 
 def _is_running(value: Any) -> bool:

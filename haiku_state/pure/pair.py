@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors import DeviceStackedError, arguments
-from haiku_state.errors.advice import advised, of_pair
+from haiku_state.errors.advice import leaks_of_haiku
 from haiku_state.errors.diagnosis import named_errors
 from haiku_state.modules import ExponentialMovingAverage
 from haiku_state.pure.check import check_made, check_state
@@ -65,11 +65,14 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
       Haiku's documentation, `Transforms
       <https://dm-haiku.readthedocs.io/en/latest/api.html#haiku-transforms>`__.
     """
+    while isinstance(module, functools.partial):
+        args, kwargs = (*module.args, *args), {**module.keywords, **kwargs}
+        module = module.func
     transformed = hk.transform_with_state(_function_of(module, args, kwargs))
 
     @functools.wraps(transformed.init)
     def init(rng: Any, *inputs: Any, **named: Any) -> Any:
-        with advised(of_pair, module), named_errors(inputs=(inputs, named)):
+        with leaks_of_haiku(), named_errors(inputs=(inputs, named)):
             made = transformed.init(_key(rng), *inputs, **named)
             check_made(*made)
         return made
@@ -78,7 +81,7 @@ def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.Tr
     def apply(params: Any, state: Any, rng: Any, *inputs: Any, **named: Any) -> Any:
         state = {} if state is None else state  # Haiku treats None as an empty state
         trees = {"params": params, "state": state, "inputs": (inputs, named)}
-        with advised(of_pair, module), named_errors(**trees):
+        with leaks_of_haiku(), named_errors(**trees):
             output, new_state = transformed.apply(params, state, _key(rng), *inputs, **named)
             check_state(state, new_state)
         return output, new_state

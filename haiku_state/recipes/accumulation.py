@@ -127,11 +127,12 @@ def accumulate(
 
 
 def _microbatches(batch: Batch, count: int) -> Any:
+    if error := arguments.uneven_microbatches(batch, count):
+        raise error
+
     def cut(leaf: Any) -> Any:
-        rows, *rest = jnp.shape(leaf) or (0,)
-        if rows == 0 or rows % count:
-            raise arguments.uneven_microbatches(rows, count)
-        return leaf.reshape(rows // count, count, *rest).swapaxes(0, 1)
+        rows, *rest = jnp.shape(leaf)
+        return jnp.reshape(leaf, (rows // count, count, *rest)).swapaxes(0, 1)
 
     return jax.tree.map(cut, batch)
 

@@ -1,5 +1,6 @@
 """The average of the params over the last steps, and the running statistics that belong to it."""
 
+import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -19,6 +20,7 @@ from haiku_state.typing import (
     is_float,
     wide_dtype,
 )
+from haiku_state.update.step import taken_steps
 from haiku_state.update.train_state import TrainState
 
 if TYPE_CHECKING:
@@ -104,8 +106,8 @@ def average_params(
     """
     import optax
 
-    if not hasattr(optimizer, "update"):
-        raise arguments.optimizer(optimizer)
+    if error := arguments.optimizer(optimizer):
+        raise error
     rate_at = _rate_at(decay_rate)
 
     def init(params: Any) -> AveragedParamsState:
@@ -138,7 +140,8 @@ def average_state(
 
     Args:
       update: a step from :func:`.make_update`.
-      decay_rate: as in :func:`average_params`; a schedule gets ``train_state.step``.
+      decay_rate: as in :func:`average_params`; a schedule gets ``train_state.step``, which also
+        counts the steps that the optimizer skips. A skipped step leaves the average as it is.
 
     Returns:
       A step like ``update``, of a train state with one more field. The first one is
@@ -147,7 +150,8 @@ def average_state(
       Leaves that are not floating, such as counters, are those of the state.
 
     Raises:
-      ArgumentError: ``decay_rate`` is outside [0, 1).
+      ArgumentError: ``decay_rate`` is outside [0, 1); or, when called, the train state has no
+        average.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -174,9 +178,13 @@ def average_state(
     def averaged(
         train_state: AveragedTrainState, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[AveragedTrainState, Metrics]:
+        if not hasattr(train_state, "average"):
+            raise arguments.train_state(train_state, "AveragedTrainState")
         *parts, average = train_state
         after, metrics = update(TrainState(*parts), batch, axis_name=axis_name)
         moved = _moved(average, after.state, rate_at(train_state.step))
+        for is_taken in taken_steps(after.opt_state):
+            moved = jax.tree.map(functools.partial(jnp.where, is_taken), moved, average)
         return AveragedTrainState(*after, moved), metrics
 
     return averaged

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import haiku as hk
 import jax
 
-from haiku_state.errors import NothingFrozenError
+from haiku_state.errors import NothingFrozenError, arguments
 from haiku_state.errors.base import as_lines
 from haiku_state.errors.describe import with_dicts
 from haiku_state.typing import Batch, LossFn, Predicate
@@ -52,6 +52,9 @@ def freeze_params(
       <https://optax.readthedocs.io/en/latest/api/combining_optimizers.html>`__.
     """
     import optax
+
+    if error := arguments.optimizer(optimizer):
+        raise error
 
     def label(module: str, name: str, value: Any) -> str:
         return "frozen" if _is_shown(value) and predicate(module, name, value) else "trained"

@@ -9,8 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from haiku_state.errors import arguments
-from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, is_float, wide_dtype
-from haiku_state.update.step import make_update
+from haiku_state.typing import Batch, LossFn, Metrics, Predicate, UpdateFn, wide_dtype
+from haiku_state.update.step import make_update, scaled_loss
 from haiku_state.update.train_state import TrainState
 
 if TYPE_CHECKING:
@@ -87,6 +87,8 @@ def scale_loss(
 
     if not isinstance(loss_scale, jmp.DynamicLossScale | jmp.StaticLossScale | jmp.NoOpLossScale):
         raise arguments.loss_scale(loss_scale)
+    if error := arguments.optimizer(optimizer):
+        raise error
 
     inner = optax.with_extra_args_support(optimizer)
 
@@ -181,6 +183,8 @@ def make_scaled_update(
     """
     import optax
 
+    if error := arguments.optimizer(optimizer):
+        raise error
     unscaling = optax.GradientTransformationExtraArgs(
         optimizer.init, functools.partial(optimizer.update, is_scaled=True)
     )
@@ -188,18 +192,13 @@ def make_scaled_update(
     def update(
         train_state: TrainState, batch: Batch, *, axis_name: str | None = None
     ) -> tuple[TrainState, Metrics]:
+        if not hasattr(train_state, "opt_state"):
+            raise arguments.train_state(train_state)
         if not _is_scale(train_state.opt_state):
             raise arguments.inner_loss_scale()
         scale = train_state.opt_state.loss_scale
-
-        def scaled_loss(*arguments: Any) -> Any:
-            result: Any = loss_fn(*arguments)
-            match result:
-                case (loss, aux) if is_float(loss):
-                    return loss.astype(wide_dtype(loss)) * scale, aux
-            return result  # make_update names what is wrong with it
-
-        step = make_update(scaled_loss, unscaling, strict=strict, frozen=frozen, weight=weight)
+        scaled = scaled_loss(loss_fn, scale)
+        step = make_update(scaled, unscaling, strict=strict, frozen=frozen, weight=weight)
         new, metrics = step(train_state, batch, axis_name=axis_name)
         return new, {**metrics, "loss": metrics["loss"] / scale}
 

@@ -22,8 +22,9 @@ def make_evaluate(
 
     .. math:: (p, s, x) \mapsto \frac{\sum_i w_i\,m(p, s, x)_i}{\sum_i w_i}
 
-    Here :math:`w` is ``batch["mask"]``, which is 1 for an example and 0 for a padded row, as
-    :func:`batches` makes it with ``remainder="pad"``; without a mask, all rows are examples. Every
+    Here :math:`w` is ``batch["mask"]`` or ``batch.mask``, which is 1 for an example and 0 for a
+    padded row, as :func:`batches` makes it with ``remainder="pad"``; without a mask, all rows are
+    examples. Every
     runner takes this step as it takes an update and gives the same means: nothing in the train
     state changes or is consumed.
 
@@ -39,8 +40,8 @@ def make_evaluate(
       :func:`mean_metrics`.
 
     Raises:
-      ArgumentError: when first called, if ``metrics_fn`` returns anything else, such as the metrics
-        alone.
+      ArgumentError: ``metrics_fn`` cannot be called with these three; or, when first called, it
+        returns anything else, such as the metrics alone.
       CounterAdvancedError: when first called, if the state that ``metrics_fn`` returns has learned
         from the batch.
       DeviceStackedError: when first called, if the train state has a device axis.
@@ -64,6 +65,8 @@ def make_evaluate(
     References:
       :func:`example_mean`.
     """
+    if error := arguments.uncallable("metrics_fn", metrics_fn, "params", "state", "batch"):
+        raise error
 
     def evaluate(train_state: TrainState, batch: Batch, *, axis_name: str | None = None) -> Metrics:
         if not hasattr(train_state, "params"):
@@ -80,7 +83,7 @@ def make_evaluate(
             mask, rows = _mask_of(batch), _rows_of(values, batch)
             check_state(state, after, is_training=False)
         means = {
-            name: as_metric(example_mean(each, mask, axis_name)) for name, each in values.items()
+            name: example_mean(as_metric(each), mask, axis_name) for name, each in values.items()
         }
         examples = jnp.float32(rows) if mask is None else jnp.sum(mask, dtype=jnp.float32)
         if axis_name is not None:
@@ -93,7 +96,7 @@ def make_evaluate(
 
 def _rows_of(values: Any, batch: Batch) -> int:
     """Return how many rows metrics have: as many as some part of the batch, and as its mask."""
-    if not isinstance(values, Mapping) or not values:
+    if not isinstance(values, Mapping) or not values or "examples" in values:
         raise arguments.example_metrics(values)
     parts = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(batch)}
     mask = {np.shape(leaf)[:1] for leaf in [_mask_of(batch)] if leaf is not None}
@@ -105,20 +108,26 @@ def _rows_of(values: Any, batch: Batch) -> int:
 
 
 def _mask_of(batch: Batch) -> Any:
-    return batch.get("mask") if isinstance(batch, Mapping) else None
+    if isinstance(batch, Mapping):
+        return batch.get("mask")
+    return None if hasattr(batch, "dtype") else getattr(batch, "mask", None)
 
 
-def mean_metrics(metrics: Iterable[Metrics]) -> dict[str, float]:
+def mean_metrics(metrics: Metrics | Iterable[Metrics]) -> dict[str, float]:
     r"""Average the metrics of several batches over all their examples.
 
     .. math:: \frac{\sum_b n_b\,m_b}{\sum_b n_b}
 
     Args:
       metrics: the result of each call of an evaluation step, with ``"examples"``; a stack of
-        results, as :func:`scan_update` returns it, counts as several results.
+        results, as :func:`scan_update` returns it, counts as several results, and one result alone
+        as a list of one.
 
     Returns:
       The means by name, as Python floats; NaN if there is no example.
+
+    Raises:
+      ArgumentError: the metrics do not say of how many examples they are means.
 
     Example:
       >>> import jax.numpy as jnp
@@ -129,7 +138,10 @@ def mean_metrics(metrics: Iterable[Metrics]) -> dict[str, float]:
     References:
       :func:`make_evaluate`.
     """
+    metrics = [metrics] if isinstance(metrics, Mapping) else metrics
     rows: list[dict[str, Any]] = [dict(jax.device_get(each)) for each in metrics]
+    if not all("examples" in row for row in rows):
+        raise arguments.uncounted_metrics(rows)
     columns = {
         name: np.concatenate([np.ravel(row[name]) for row in rows]).astype(np.float64)
         for name in (rows[0] if rows else ())

@@ -65,9 +65,9 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
 
     def place(path: str, leaf: Any) -> jax.Array:
         spec = (rule and rule(path, leaf)) or PartitionSpec()
-        sharding = NamedSharding(mesh, spec)
         values = jnp.copy(leaf)  # which donation may take
         try:
+            sharding = NamedSharding(mesh, spec)
             return jax.make_array_from_callback(values.shape, sharding, lambda index: values[index])
         except (ValueError, IndexError) as error:
             raise arguments.unplaceable(path, leaf, spec, mesh) from error

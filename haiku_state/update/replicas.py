@@ -1,12 +1,13 @@
 """Copies of one PyTree on many devices: make them, take one back, keep them equal."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding
 
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, leaves_by_path
@@ -77,7 +78,7 @@ def unreplicate(tree: Tree) -> Tree:
     References:
       The inverse of :func:`replicate`.
     """
-    if error := arguments.replicas_axis(tree):
+    if error := arguments.replicas_axis(tree=tree):
         raise error
 
     def first(leaf: Any) -> jax.Array:
@@ -151,17 +152,12 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
       Chex's documentation, `assert_tree_all_close
       <https://chex.readthedocs.io/en/latest/api.html>`__, which compares two trees.
     """
-    on_devices: dict[Any, list[tuple[str, jax.Array]]] = {}  # one program for each set of devices
+    spreads: dict[str, float] = {}
     for path, leaf in leaves_by_path(**{"": tree}).items():
         if isinstance(leaf, jax.core.Tracer):
             raise arguments.traced_replicas(path)
-        for stack in _stacked(jnp.asarray(leaf)):
-            on_devices.setdefault(frozenset(stack.devices()), []).append((path, stack))
-    spreads: dict[str, float] = {}
-    for named in on_devices.values():
-        paths, stacks = zip(*named, strict=True)
-        for path, spread in zip(paths, jax.device_get(_spreads(stacks)), strict=True):
-            spreads[path] = max(float(spread), spreads.get(path, 0.0))
+        apart = [_spread(first, each) for first, others in _copies(path, leaf) for each in others]
+        spreads[path] = max(apart, default=0.0, key=lambda spread: (spread != spread, spread))
     drifted = {path: spread for path, spread in spreads.items() if not spread <= atol}
     if drifted:
         raise arguments.replicas_differ(drifted, axis_name)
@@ -185,6 +181,7 @@ def sync_state(state: Tree) -> Tree:
       The same PyTree, with the same shapes, dtypes and placement.
 
     Raises:
+      LeadingAxisError: the leaves do not share one leading axis.
       ReplicaMismatchError: an integer leaf differs between the replicas.
 
     Example:
@@ -198,6 +195,8 @@ def sync_state(state: Tree) -> Tree:
       Chan, Golub and LeVeque, *Algorithms for computing the sample variance*, 1983, for what
       the mean of variances lacks.
     """
+    if error := arguments.replicas_axis(state=state):
+        raise error
     counts = jax.tree.map(lambda leaf: None if _is_float(leaf) else leaf, state)
     assert_replicas_equal(counts)
 
@@ -214,44 +213,35 @@ def _is_float(leaf: Any) -> bool:
     return bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
-def _stacked(leaf: Any) -> list["jax.Array"]:
-    """Return the replicas of a leaf, stacked: one stack for each part that has its own copies.
+def _copies(path: str, leaf: Any) -> list[tuple[Any, list[Any]]]:
+    """Return the first replica of a leaf and the others, for each part with copies of its own.
 
-    The stack lies where the copies are, one on each device, so nothing is sent or copied to the
-    host.
+    A CPU device shares its memory with NumPy; any other device sends its copy.
     """
+    leaf = jnp.asarray(leaf)
     if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
         leaf = jax.random.key_data(leaf)
-    parts: dict[str, list[Any]] = {}
+    parts, stacks = defaultdict(list), defaultdict(list)
     for shard in leaf.addressable_shards:
-        parts.setdefault(str(shard.index), []).append(shard.data)
-    if all(len(part) == 1 for part in parts.values()):
-        place = leaf.sharding
-        if len(parts) == 1 and isinstance(place, NamedSharding) and place.is_fully_replicated:
-            return []  # any other copies lie in other processes
-        return [leaf]  # no copies: the leading axis tells the replicas apart
-    return list(map(_side_by_side, parts.values()))
+        parts[str(shard.index)].append(np.asarray(shard.data))
+        stacks[str(shard.index[1:])].append(np.asarray(shard.data))
+    place = leaf.sharding
+    is_copied = isinstance(place, NamedSharding) and place.is_fully_replicated
+    if is_copied or any(len(copies) > 1 for copies in parts.values()):
+        return [(copies[0], copies[1:]) for copies in parts.values()]
+    if error := arguments.replicas_axis(**{path: leaf}):
+        raise error
+    # no copies: the leading axis tells the replicas apart
+    return [(rows[0][:1], rows) for rows in stacks.values()]
 
 
-def _side_by_side(copies: list[jax.Array]) -> jax.Array:
-    """Put arrays of several devices together into one, with an entry for each device."""
-    devices = np.array([device for copy in copies for device in copy.devices()])
-    rows = NamedSharding(Mesh(devices, ("copies",)), PartitionSpec("copies"))
-    shape = (len(copies), *copies[0].shape)
-    return jax.make_array_from_single_device_arrays(shape, rows, [copy[None] for copy in copies])
-
-
-@jax.jit
-def _spreads(stacks: Any) -> Any:
-    """Return for each stack how far its entries are apart, at most; 0 only if they are equal."""
-
-    def spread(stack: jax.Array) -> jax.Array:
-        stack = stack.astype(int) if stack.dtype == bool else stack
-        first = stack[:1]
-        is_equal = (stack == first) | ((stack != stack) & (first != first))  # or the same NaN
-        distance = jnp.abs(jnp.maximum(stack, first) - jnp.minimum(stack, first))
-        least = np.finfo(np.float32).tiny  # so that only equal numbers have a distance of 0
-        distance = jnp.maximum(distance.astype(jnp.float32), least)
-        return jnp.max(jnp.where(is_equal, 0, distance), initial=0)
-
-    return [spread(stack) for stack in stacks]
+def _spread(first: Any, other: Any) -> float:
+    """Return how far two arrays are apart, at most; 0 only if they are equal."""
+    is_equal = (first == other) | ((first != first) & (other != other))  # or the same NaN
+    if np.all(is_equal):
+        return 0.0
+    kind = complex if np.iscomplexobj(first) else float
+    with np.errstate(invalid="ignore"):  # the same infinity
+        distance = np.abs(np.asarray(first, kind) - np.asarray(other, kind))
+    least = np.finfo(float).tiny  # of large integers, which are the same as floats
+    return float(np.max(np.where(is_equal, 0, np.maximum(distance, least))))

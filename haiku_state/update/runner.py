@@ -17,11 +17,12 @@ import jax.numpy as jnp
 from jax.sharding import Mesh
 
 from haiku_state.errors import HaikuStateError, arguments
-from haiku_state.errors.advice import of_runner, with_lines
+from haiku_state.errors.advice import of_runner
 from haiku_state.errors.describe import (
     consumed_error,
     leaked_error,
     leaves_by_path,
+    number_error,
     shared_error,
     with_dicts,
 )
@@ -30,8 +31,12 @@ from haiku_state.pure.check import check_types
 from haiku_state.typing import Batch, R, StepFn, T
 from haiku_state.update.devices import in_mesh
 from haiku_state.update.replicas import assert_replicas_equal
+from haiku_state.update.train_state import TrainState
 
 _AS_IT_IS: AbstractContextManager[Any] = contextlib.nullcontext()
+
+CALL = ("train_state", "batch")
+"""The arguments of a step."""
 
 # what JAX raises where the layout of the arguments is wrong
 _RAISED = (RuntimeError, TypeError, ValueError, IndexError)
@@ -55,6 +60,8 @@ def on_axis(step: StepFn[T, R], axis_name: str) -> StepFn[T, R]:
     """Let a step average over an axis, without a frame of its own around the step."""
     if hasattr(step, "lower"):
         raise arguments.compiled_step(step)
+    if error := arguments.uncallable("update", step, *CALL, axis_name=axis_name):
+        raise error
     named: Any = functools.partial(step, axis_name=axis_name)
     return functools.update_wrapper(named, step)
 
@@ -67,6 +74,11 @@ def copied(train_state: T) -> T:
 def as_given(batch: Batch) -> Batch:
     """Leave a batch as it is."""
     return batch
+
+
+def _is_result(given: Any) -> bool:
+    """Return whether this is what an update returns: a train state and metrics."""
+    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], TrainState)
 
 
 @dataclasses.dataclass(eq=False)
@@ -137,6 +149,8 @@ class Runner(Generic[T, R]):
     """
 
     def __post_init__(self) -> None:
+        if self.axis_name is None and (error := arguments.uncallable("update", self.step, *CALL)):
+            raise error
         functools.update_wrapper(self, self.step, updated=())  # the fields are the runner's own
         if self.feed_all is None:
             self.feed_all = functools.partial(map, self.feed)
@@ -232,11 +246,13 @@ class Runner(Generic[T, R]):
             raise shared
 
     def _named(self, error: Exception, train_state: T, batch: Batch) -> HaikuStateError | None:
-        """Return the named error, with the lines that are right on this runner, if there is one."""
+        """Return the named error, with what this runner knows of it, if there is one."""
+        if isinstance(batch, TrainState) or _is_result(train_state):
+            return arguments.train_state(train_state)
         if isinstance(error, HaikuStateError):
-            lines = of_runner(error, self.axis_name)
-            return with_lines(error, lines) if lines else None
+            better = of_runner(error, self.axis_name)
+            return None if better is error else better
         found = named_error(error, train_state=train_state, batch=batch)
         if found is None and isinstance(error, _RAISED):
-            found = self.explain(train_state, batch) or arguments.not_arrays(batch)
-        return found and with_lines(found, of_runner(found, self.axis_name))
+            found = number_error(batch=batch) or self.explain(train_state, batch)
+        return found and of_runner(found, self.axis_name)

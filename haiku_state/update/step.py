@@ -61,8 +61,8 @@ def make_update(
       include ``"loss"``.
 
     Raises:
-      ArgumentError: ``loss_fn`` is no function or ``optimizer`` no optimizer; or, when called, the
-        first argument is no train state.
+      ArgumentError: ``loss_fn`` cannot be called with these four, or ``optimizer`` is no optimizer;
+        or, when called, the first argument is no train state.
       LossFunctionError: when first called, if ``loss_fn`` does not return
         ``(loss, (state, metrics))``.
       DeviceStackedError: when first called, if the train state has a device axis.
@@ -89,10 +89,10 @@ def make_update(
     """
     import optax
 
-    if not callable(loss_fn):
-        raise arguments.loss_fn(loss_fn)
-    if not hasattr(optimizer, "update"):
-        raise arguments.optimizer(optimizer)
+    if error := arguments.uncallable("loss_fn", loss_fn, "params", "state", "rng", "batch"):
+        raise error
+    if error := arguments.optimizer(optimizer):
+        raise error
     taken = inspect.signature(optimizer.update).parameters
     optimizer = optax.with_extra_args_support(optimizer)
 
@@ -110,13 +110,24 @@ def make_update(
             step_rng = jax.random.fold_in(step_rng, jax.lax.axis_index(axis_name))
 
         def mean(tree: Any) -> Any:
-            return tree if axis_name is None else device_mean(tree, count, axis_name)
+            if axis_name is None:
+                return tree
+            if has_rows is not True:  # the mean over no example may be NaN
+                tree = jax.tree.map(lambda leaf: jnp.where(has_rows, leaf, 0), tree)
+            return device_mean(tree, axis_name)
 
-        grad_fn = jax.value_and_grad(loss_fn, has_aux=True)
+        rows: jax.Array | None = None
+        has_rows: jax.Array | bool = True
+        if weight is not None and axis_name is not None:
+            rows = _relative(weight(batch), axis_name)
+            has_rows = rows > 0
+        # weighted before the gradient is taken: it passes through the statistics of all devices
+        mean_fn = loss_fn if rows is None else scaled_loss(loss_fn, rows)
+        grad_fn = jax.value_and_grad(mean_fn, has_aux=True)
 
         @jax.custom_vjp  # JAX would differentiate a mean over devices on each device alone
         def value_fn(params: Any) -> jax.Array:
-            return mean(loss_fn(params, state, step_rng, batch)[0])
+            return mean(mean_fn(params, state, step_rng, batch)[0])
 
         def value_and_grads(params: Any) -> tuple[jax.Array, Any]:
             (value, _), grads = grad_fn(params, state, step_rng, batch)
@@ -128,9 +139,6 @@ def make_update(
         value_fn.defvjp(value_and_grads, scaled)
 
         with loss_errors(params=params, state=state, batch=batch):
-            count = None
-            if weight is not None and axis_name is not None:
-                count = jnp.asarray(weight(batch))
             result, grads = grad_fn(params, state, step_rng, batch)
             loss, new_state, metrics = expect_loss(result)
             if strict:
@@ -140,7 +148,10 @@ def make_update(
                     jax.tree.structure(state), jax.tree.leaves(new_state)
                 )
 
-        metrics = jax.tree.map(as_metric, {"loss": loss, **metrics})
+        metrics = jax.tree.map(as_metric, metrics)
+        if rows is not None:
+            metrics = jax.tree.map(lambda metric: metric * rows, metrics)
+        metrics = {"loss": as_metric(loss), **metrics}
         loss, grads, metrics = mean((loss, grads, metrics))
         extra = {"value": loss, "grad": grads, "value_fn": value_fn}  # for those that search a line
         if all(each.kind is not each.VAR_KEYWORD for each in taken.values()):
@@ -148,7 +159,7 @@ def make_update(
         with opt_state_errors(optimizer, opt_state, params):
             updates, opt_state = optimizer.update(grads, opt_state, params, **extra)
         params = optax.apply_updates(params, updates)
-        for is_taken in _taken(opt_state):
+        for is_taken in taken_steps(opt_state):
             keep = functools.partial(jnp.where, is_taken)
             new_state = jax.tree.map(keep, new_state, state)
         return TrainState(params, new_state, opt_state, rng, step + 1), metrics
@@ -179,6 +190,34 @@ def expect_loss(result: Any) -> tuple[jax.Array, Any, dict[str, Any]]:
     raise LossFunctionError(value=describe_tree(result))
 
 
+def scaled_loss(loss_fn: LossFn, factor: jax.Array) -> LossFn:
+    """Multiply what a loss function returns as its loss, in float32 at least.
+
+    Args:
+      loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
+      factor: a floating scalar.
+    """
+
+    @functools.wraps(loss_fn)
+    def scaled(*arguments: Any) -> Any:
+        result: Any = loss_fn(*arguments)
+        match result:
+            case (loss, aux) if is_float(loss):
+                return loss.astype(wide_dtype(loss)) * factor, aux
+        return result  # whoever takes it apart names what is wrong with it
+
+    return scaled
+
+
+def _relative(count: Any, axis_name: str) -> jax.Array:
+    """Divide the number of examples here by the mean of those numbers over the devices."""
+    if jnp.ndim(count):
+        raise arguments.weight(count)
+    count = as_metric(count)
+    mean = jax.lax.pmean(count, axis_name)
+    return count / jnp.where(mean > 0, mean, 1)
+
+
 def _is_scalar(value: Any, kind: Any = np.number) -> bool:
     if not isinstance(value, jax.Array | np.ndarray | np.generic | int | float):
         return False
@@ -186,11 +225,11 @@ def _is_scalar(value: Any, kind: Any = np.number) -> bool:
     return np.shape(value) == () and any(jnp.issubdtype(jnp.result_type(value), k) for k in kinds)
 
 
-def _taken(opt_state: Any) -> list[jax.Array]:
+def taken_steps(opt_state: Any) -> list[jax.Array]:
     """Return whether each optimizer that may skip a step has taken it."""
-    named = [(keystr(path[-1:]), leaf) for path, leaf in tree_leaves_with_path(opt_state)]
-    taken = [leaf for name, leaf in named if name == ".last_finite"]
-    return taken + [~leaf for name, leaf in named if name == "['should_skip']"]  # MultiSteps
+    named = [(keystr(path[-2:]), leaf) for path, leaf in tree_leaves_with_path(opt_state)]
+    taken = [leaf for name, leaf in named if name.endswith(".last_finite")]
+    return taken + [~leaf for name, leaf in named if name.endswith(".skip_state['should_skip']")]
 
 
 def example_mean(
@@ -206,7 +245,9 @@ def example_mean(
 
     Args:
       values: one number per example, shape (rows, …), floating.
-      mask: shape (rows,), 1 for an example and 0 for a padded row; all examples by default.
+      mask: shape (rows,), 1 for an example and 0 for a padded row; or the first axes of ``values``;
+        all examples by default. A padded row must be finite where a gradient is taken, because
+        JAX's gradient of a NaN that is left out is NaN.
       axis_name: the device axis, if the mean is over the rows of all devices.
 
     Returns:
@@ -223,8 +264,8 @@ def example_mean(
     """
     values = jnp.asarray(values)
     wide = as_metric(values)
-    rows = jnp.ones(values.shape[:1]) if mask is None else mask
-    rows = rows.astype(wide.dtype).reshape(rows.shape + (1,) * (values.ndim - 1))
+    rows = jnp.ones(values.shape[:1]) if mask is None else jnp.asarray(mask)
+    rows = rows.astype(wide.dtype).reshape(rows.shape + (1,) * (values.ndim - rows.ndim))
     weights = jnp.broadcast_to(rows, values.shape)
     # `where`, so that a NaN in a padded row does not spoil the sum
     total = jnp.sum(jnp.where(weights > 0, wide * weights, 0))
@@ -241,27 +282,16 @@ def as_metric(value: Any) -> jax.Array:
     return value.astype(wide_dtype(value) if is_float(value) else jnp.result_type(float))
 
 
-def device_mean(tree: Any, count: Any, axis_name: str) -> Any:
-    """Average over the devices, in float32 at least, each weighted by its number of examples.
+def device_mean(tree: Any, axis_name: str) -> Any:
+    """Average over the devices, in float32 at least.
 
     Args:
       tree: a PyTree of floating arrays, each of any shape.
-      count: the number of examples here, a scalar; None where all devices count the same.
       axis_name: the device axis.
 
     Returns:
-      The same PyTree, with the same dtypes; zeros where there is no example.
+      The same PyTree, with the same dtypes.
     """
     wide = jax.tree.map(lambda leaf: leaf.astype(wide_dtype(leaf)), tree)
-    if count is None:
-        means = jax.lax.pmean(wide, axis_name)
-    else:
-        total = jax.lax.psum(count, axis_name)
-        part = count / jnp.where(total > 0, total, 1)
-
-        def weighted(leaf: jax.Array) -> jax.Array:
-            # `where`, since the mean over no example may be NaN
-            return jnp.where(count > 0, leaf * part.astype(leaf.dtype), 0)
-
-        means = jax.lax.psum(jax.tree.map(weighted, wide), axis_name)
+    means = jax.lax.pmean(wide, axis_name)
     return jax.tree.map(lambda mean, leaf: mean.astype(leaf.dtype), means, tree)

@@ -88,8 +88,8 @@ def init_train_state(
     """
     if not callable(init):
         raise arguments.init_function(init)
-    if not hasattr(optimizer, "update"):
-        raise arguments.optimizer(optimizer)
+    if error := arguments.optimizer(optimizer):
+        raise error
     if not is_key(rng) or jax.random.key_data(rng).ndim != 1:
         raise arguments.random_key(rng)
     leaves, structure = jax.tree.flatten((args, kwargs))

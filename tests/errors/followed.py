@@ -1,8 +1,8 @@
 """Follow the advice of an error: put its right line into the program that raised it, and run again.
 
-In a wrong line, ``…`` stands for what the program has there, and in the right line for the same. A
-line that begins with ``def NAME(self, …):`` is looked for in that method. Each place in the package
-that makes a right line is a *site*; a program runs with a trace that sees which sites it reached.
+In a wrong line, ``…`` stands for what the program has there, and in the right line for the same.
+Each place in the package that makes a right line is a *site*; a program runs with a trace that sees
+which sites it reached.
 
 python tests/errors/followed.py
 
@@ -11,6 +11,7 @@ runs the program that it reads from its input, for programs that need a process 
 
 import ast
 import functools
+import importlib.util
 import json
 import linecache
 import os
@@ -22,7 +23,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-PACKAGE = Path(__file__).parents[2] / "haiku_state"
+PACKAGE = Path(importlib.util.find_spec("haiku_state").origin).parent
 SHELL = "#!/bin/sh\n"
 """How a program begins that a shell runs; ``python`` in it runs what it reads from its input."""
 
@@ -207,12 +208,8 @@ def _in_shell(source: str) -> Outcome:
 
 def applied(source: str, wrong: str, right: str) -> str:
     """Return a program with the right line in the place of the wrong line."""
-    start = 0
-    if method := re.match(r"def (\w+)\(self, …\): ", wrong):
-        start = source.index(f"def {method[1]}(self")
-        wrong, right = wrong[method.end() :], right.removeprefix(method[0])
     pieces = [re.escape(piece).replace(r"\ ", r"\s+") for piece in wrong.split("…")]
-    for found in re.compile(pieces[0]).finditer(source, start):
+    for found in re.compile(pieces[0]).finditer(source):
         end, values = found.end(), []
         for piece in pieces[1:]:
             end, value = _matched(source, end, piece)

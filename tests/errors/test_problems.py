@@ -35,7 +35,7 @@ def test_22_statistics_that_drift_apart_on_the_devices(language, announced, monk
     first, *leaves = caught.value.what.splitlines()
     assert f"{first}\n" == announced
     assert [leaf.split(" by ")[0].strip() for leaf in leaves] == [
-        f".state['linear_regression/batch_norm/~/{ema}_ema']['{name}']"
+        f"state['linear_regression/batch_norm/~/{ema}_ema']['{name}']"
         for ema in ("mean", "var")
         for name in ("average", "hidden")
     ]

@@ -307,13 +307,13 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
     with pytest.raises(UnboundAxisError) as caught:
         pair.apply(params, state, None, x, True)
     assert str(caught.value) == (
-        "a mean over the axis 'devices' was requested, but that axis is not bound here.\n"
+        "the axis 'devices' is used, but it is not bound here.\n"
         "  why:   only pmap, vmap and shard_map bind an axis, under the name that they are given, "
-        "and so do pmap_update and shard_map_update; everywhere else, cross_replica_axis must be "
-        "None: names and shapes are the same\n"
+        "and so do pmap_update and shard_map_update; everywhere else, leave the axis out, as with "
+        "cross_replica_axis=None\n"
         "  more:  en/update/pmapped_update.html"
     )
-    with pytest.raises(UnboundAxisError, match=r"^a mean over the axis 'devices'"):
+    with pytest.raises(UnboundAxisError, match=r"^the axis 'devices'"):
         jax.jit(lambda x: pair.apply(params, state, None, x, True))(x)
 
 
@@ -433,3 +433,15 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
         "module: both must be the same in apply\n"
         "  more:  en/haiku/pure_pair.html"
     )
+
+
+def test_all_arguments_of_a_call_have_names():
+    norm = hk.transform_with_state(
+        lambda **named: hs.BatchNorm(False, False, 0.9)(test_local_stats=True, **named)
+    )
+    x = jnp.arange(6.0).reshape(3, 2)
+    params, state = norm.init(None, inputs=x, is_training=True)
+    given = {"inputs": x, "is_training": False, "scale": jnp.float32(2), "offset": jnp.float32(3)}
+    out, _ = norm.apply(params, state, None, **given)
+    plain, _ = norm.apply(params, state, None, inputs=x, is_training=False)
+    np.testing.assert_allclose(out, 2 * np.float64(plain) + 3, rtol=1e-6)

@@ -285,3 +285,115 @@ def test_a_scaled_step_on_a_padded_batch_is_that_on_its_rows(runner):
     ):
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(found["loss"], metrics["loss"], rtol=1e-5)
+
+
+def test_init_takes_a_mask():
+    x, mask = jnp.ones((4, CHANNELS)), jnp.array([1, 1, 0, 0])
+    made, plain = norm().init(None, x, True, mask), norm().init(None, x, True)
+    assert jax.tree.structure(made) == jax.tree.structure(plain)
+    jax.tree.map(np.testing.assert_array_equal, made, plain)
+    norm().apply(*made, None, x, True, [1, 1, 0, 0])  # a list is a mask too
+
+
+ROWS = np.float32([1, 1, 1, 1, 1, 0, 0, 0])  # two rows on each of four devices: 2, 2, 1 and none
+
+
+def behind_params(optimizer):
+    """A normalization of what params have made, so that the gradient passes through its means."""
+
+    def model(x, mask):
+        w = hk.get_parameter("w", (2, 1), init=hk.initializers.Constant(0.5))
+        norm = hs.BatchNorm(False, False, 0.9, cross_replica_axis=name[0])
+        return norm(x @ w, True, mask=mask)[:, 0]
+
+    def loss_fn(params, state, rng, batch):
+        out, state = pair.apply(params, state, rng, batch["x"], batch["mask"])
+        return hs.example_mean((jnp.sin(out) - batch["y"]) ** 2, batch["mask"]), (state, {})
+
+    name = [None]
+    pair, draw = hs.pure_pair(model), np.random.default_rng(3)
+    x, y = draw.normal(size=(8, 2)).astype(np.float32), draw.normal(size=8).astype(np.float32)
+    batch = {"x": x, "y": y, "mask": ROWS}
+    train_state = hs.init_train_state(pair.init, optimizer, jax.random.key(0), x, ROWS)
+    update = hs.make_update(loss_fn, optimizer, weight=lambda batch: batch["mask"].sum())
+    return name, update, train_state, batch
+
+
+def steps(runner, optimizer, count):
+    name, update, train_state, batch = behind_params(optimizer)
+    run = RUNNERS[runner](update)
+    name[0] = run.axis_name
+    train_state = run.place(train_state)
+    for _ in range(count):
+        train_state, _metrics = run(train_state, run.feed(batch))
+    return np.float64(run.one(train_state).params["~"]["w"][:, 0]), batch
+
+
+@pytest.mark.parametrize("runner", ["jit", "pmap", "shard", "shard_map"])
+def test_the_gradient_through_the_statistics_of_all_devices_is_that_of_all_rows(runner):
+    def loss(w):
+        h = x @ w
+        return np.mean((np.sin((h - h.mean()) / np.sqrt(h.var() + EPS)) - y) ** 2)
+
+    found, batch = steps(runner, optax.sgd(1.0), 1)
+    x, y = (np.float64(batch[name])[ROWS > 0] for name in ("x", "y"))
+    w, small = np.full(2, 0.5), 1e-6 * np.eye(2)
+    gradient = [(loss(w + each) - loss(w - each)) / 2e-6 for each in small]
+    np.testing.assert_allclose(w - found, gradient, atol=2e-6)
+
+
+@pytest.mark.parametrize("runner", ["pmap", "shard_map"])
+def test_a_line_search_goes_along_that_gradient(runner):
+    expected, _ = steps("jit", optax.lbfgs(), 3)
+    np.testing.assert_allclose(steps(runner, optax.lbfgs(), 3)[0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("runner", ["pmap", "shard_map"])
+def test_the_rows_of_devices_are_counted_in_float32(runner):
+    """In float16, 160,000 rows are infinitely many."""
+
+    def loss_fn(params, state, rng, batch):
+        return hs.example_mean((params["w"] - batch["x"]) ** 2, batch["mask"]), (state, {})
+
+    mask = np.ones(160_000, np.float16)
+    batch = {"x": np.arange(160_000, dtype=np.float32) / 80_000, "mask": mask}
+    update = hs.make_update(loss_fn, optax.sgd(0.5), weight=lambda batch: batch["mask"].sum())
+    run = RUNNERS[runner](update)
+    start = hs.init_train_state(
+        lambda rng: ({"w": jnp.zeros(())}, {}), optax.sgd(0.5), jax.random.key(0)
+    )
+    train_state, _ = run(run.place(start), run.feed(batch))
+    assert run.one(train_state).params["w"] == pytest.approx(np.float64(batch["x"]).mean(), 1e-5)
+
+
+@pytest.mark.parametrize("runner", ["pmap", "shard_map"])
+def test_a_weight_is_one_number(runner):
+    _, update, train_state, batch = behind_params(optax.sgd(0.1))
+    update = hs.make_update(
+        lambda params, state, rng, batch: (params["~"]["w"].sum(), (state, {})),
+        optax.sgd(0.1),
+        weight=lambda batch: batch["mask"],
+    )
+    run = RUNNERS[runner](update)
+    with pytest.raises(ArgumentError, match=r"^weight\(batch\) is float32\[2\], but it must be a "):
+        run(run.place(train_state), run.feed(batch))
+
+
+@pytest.mark.parametrize("update_stats", [3, np.float32(2), np.True_])
+def test_what_is_not_zero_updates_an_average_once(update_stats):
+    ema = hk.transform_with_state(lambda x: hs.MovingAverage()(x, update_stats))
+    _, state = ema.init(None, jnp.float32(0))
+    for x, mean in ((2.0, 2.0), (4.0, 3.0)):
+        average, state = ema.apply({}, state, None, jnp.float32(x))
+        assert average == mean
+
+
+def test_rows_and_time_have_one_mask():
+    values, mask = np.float32([[1, 5], [3, 7]]), np.float32([[1, 0], [1, 1]])
+    assert hs.example_mean(values, mask) == np.float64(11) / 3
+    assert hs.example_mean(values[:, 0], [1, 0]) == 1
+
+
+def test_inputs_that_are_no_array_are_named():
+    with pytest.raises(ArgumentError, match="not the whole batch"):
+        hs.pure_pair(hs.BatchNorm, True, True, 0.9).init(None, {"x": jnp.ones((2, 3))}, True)

@@ -122,6 +122,8 @@ def test_integers_are_refused(module):
 def test_a_state_of_another_shape_is_refused(module, before, error):
     pair = hk.transform_with_state(lambda x: module()(x))
     _, state = pair.init(None, jnp.ones(before))
+    if error is DeviceStackedError:  # of as many replicas
+        state = jax.vmap(lambda x: pair.init(None, x)[1])(jnp.ones(before))
     with pytest.raises(error, match=r"^state\['.*'\]\['(sum|hidden)'\]"):
         pair.apply({}, state, None, jnp.ones(3))
 
@@ -274,3 +276,12 @@ def test_a_warm_up_that_makes_no_sense_is_refused_as_in_haiku(arguments, text):
     assert caught.value.what == text
     with pytest.raises(ValueError, match=r"warm|Zero debias"):
         pair_of(hk).init(None, jnp.ones(3))
+
+
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float32])
+def test_what_is_initialized_is_kept_in_float32(dtype):
+    def f():
+        hs.ExponentialMovingAverage(0.9).initialize((2,), dtype)
+
+    _, state = hk.transform_with_state(f).init(None)
+    assert {leaf.dtype for leaf in jax.tree.leaves(state)} == {jnp.dtype("float32")}

@@ -254,9 +254,8 @@ def test_one_frozen_normalization_does_not_cost_the_others_their_protection():
         with pytest.raises(errors.CounterStoppedError) as caught:
             jax.eval_shape(make(loss_of(True), SGD), made, {"x": X})
         assert str(caught.value).endswith(
-            "yet evaluation looks plausible. If some state is meant to stay unchanged, exempt it "
-            "in make_update or "
-            "checked: `frozen=lambda module, *_: module in ['pretrained/~/mean_ema', "
+            "yet evaluation looks plausible. If some state is meant to stay unchanged, exempt it: "
+            "`frozen=lambda module, *_: module in ['pretrained/~/mean_ema', "
             "'pretrained/~/var_ema']`\n"
             "  more:  en/haiku/batch_norm.html"
         )

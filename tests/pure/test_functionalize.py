@@ -665,7 +665,7 @@ def test_a_size_is_static_where_the_caller_says_so(size):
     assert (state.size, state.calls) == (size, 1)
     with pytest.raises(errors.TracedFlagError) as caught:
         jax.jit(functionalize(Sized).apply)(functionalize(Sized).init(3))
-    assert '  right: functionalize(Sized…, static=("size",))\n' in str(caught.value)
+    assert caught.value.what.startswith("`self.size` is traced")
 
 
 @pytest.mark.parametrize(
@@ -688,7 +688,7 @@ class Whole:
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "used_size", raising=False)
     whole = importlib.import_module("used_size").Whole
-    with pytest.raises(errors.TracedFlagError, match=r'static=\("parts\[0\]\.n",\)') as caught:
+    with pytest.raises(errors.TracedFlagError) as caught:
         jax.jit(functionalize(whole).apply)(functionalize(whole).init())
     assert caught.value.what.startswith("`self.parts[0].n` is traced")
     fast = functionalize(whole, static=("parts[0].n",))
@@ -1024,6 +1024,7 @@ def both(make):
         lambda self: weakref.ref(self),
         lambda self: np.random.default_rng(0).normal,
         lambda self: itertools.count().__next__,
+        lambda self: type("Log", (io.TextIOWrapper,), {})(io.BytesIO()),
     ],
 )
 def test_what_refers_to_the_instance_or_changes_out_of_sight_is_refused(make):
@@ -1223,3 +1224,16 @@ def test_what_a_class_only_reads_from_itself_is_no_change():
     _base, cls = writing(lambda cls, x: cls.total + x)
     init, apply = functionalize(cls, "step")
     assert jax.jit(apply)(init(), jnp.int32(2))[0] == 1
+
+
+def test_the_docstrings_are_those_of_the_class():
+    class Told:
+        def __init__(self):
+            """Begin."""
+            self.n = 0
+
+        def step(self):
+            """Go on."""
+
+    functions = functionalize(Told)
+    assert (functions.init.__doc__, functions.apply.__doc__) == ("Begin.", "Go on.")

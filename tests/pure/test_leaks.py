@@ -58,7 +58,7 @@ def test_params_that_leak_are_listed_with_what_to_write():
         hs.pure_pair(AROUND_A_MODULE["map"]).init(key(), X)
     told = str(caught.value)
     assert "    params['linear']['w']\n" in told
-    assert "`hk.map`" in told
+    assert "`hk.scan`" in told
 
 
 @pytest.mark.parametrize("loop", [hk.map, lambda f, x: hk.scan(lambda c, r: (c, f(r)), 0, x)[1]])

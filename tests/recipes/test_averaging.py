@@ -382,3 +382,22 @@ def test_the_average_of_a_function_that_makes_an_optimizer_is_refused():
     with pytest.raises(ArgumentError) as caught:
         average_params(optax.sgd, 0.9)
     assert caught.value.what == "optimizer is sgd, but it must be an Optax optimizer."
+
+
+def test_the_average_of_the_state_does_not_count_a_skipped_step():
+    def loss_fn(params, state, rng, batch):
+        return params["a"]["w"] * batch, ({"a": {"s": batch}}, {})
+
+    optimizer = optax.apply_if_finite(optax.sgd(0.1), 5)
+    step = average_state(hs.make_update(loss_fn, optimizer), 0.5)
+    start = hs.init_train_state(
+        lambda rng: ({"a": {"w": jnp.float32(1)}}, {"a": {"s": jnp.float32(0)}}),
+        optimizer,
+        jax.random.key(0),
+    )
+    train_state = AveragedTrainState(*start, start.state)
+    averages = []
+    for batch in (4.0, jnp.nan, jnp.nan, 8.0):
+        train_state, _ = step(train_state, jnp.float32(batch))
+        averages.append(float(train_state.average["a"]["s"]))
+    assert averages == [2, 2, 2, 5]

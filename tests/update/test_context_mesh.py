@@ -91,3 +91,13 @@ def test_a_loss_function_on_a_mesh_may_name_axes_alone():
         run = hs.shard_update(step, mesh())
         total, _ = run(run.place(jnp.float32(1)), run.feed(np.ones(8, np.float32)))
         assert run.one(total).item() == 9
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_step_is_lowered_under_a_mesh(context, name):
+    def step(total, batch, *, axis_name=None):
+        return total + jnp.float32(1), {"sum": jnp.sum(batch) * 2}
+
+    run = RUNNERS[name](step)
+    total, batch = run.place(jnp.float32(0)), run.feed(np.ones(8, np.float32))
+    assert run.lower(total, batch).compile().memory_analysis() is not None

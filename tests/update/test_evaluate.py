@@ -149,3 +149,12 @@ def test_a_state_that_lost_a_name_is_named():
 
     with pytest.raises(StateStructureError):
         hs.make_evaluate(metrics_fn)(start(SGD), {"x": np.ones(8, np.float32)})
+
+
+def test_metrics_of_different_lengths_are_refused():
+    evaluate = hs.make_evaluate(lambda params, state, batch: (batch, state))
+    train_state = hs.TrainState({}, {}, (), jax.random.key(0), jnp.int32(0))
+    with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
+        evaluate(train_state, {"a": np.ones(4), "b": np.ones(2)})
+    with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
+        evaluate(train_state, {"a": np.float32(4)})

@@ -13,10 +13,15 @@ import optax
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from runners import RUNNERS, four, mesh
+from runners import RUNNERS, four, mesh, two_axes
 
 import haiku_state as hs
-from haiku_state.errors import ArgumentError
+from haiku_state.errors import (
+    ArgumentError,
+    LeadingAxisError,
+    LeakedTracerError,
+    UnboundAxisError,
+)
 from haiku_state.storage import to_numpy
 
 PAIR = hs.pure_pair(lambda x: hs.LinearRegression()(x, True))
@@ -68,13 +73,32 @@ CALLS = {
     ),
     "swapped": (
         lambda: hs.make_update(SGD, loss_fn),
-        "loss_fn is GradientTransformationExtraArgs, but it must be a function of `(params, state, "
-        "rng, batch)`.",
+        "loss_fn is GradientTransformationExtraArgs, but it must be loss_fn(params, state, rng, "
+        "batch).",
     ),
     "the pair as a loss": (
         lambda: hs.make_update(PAIR, SGD),
-        "loss_fn is TransformedWithState, but it must be a function of `(params, state, rng, "
-        "batch)`.",
+        "loss_fn is TransformedWithState, but it must be loss_fn(params, state, rng, batch).",
+    ),
+    "the model as a loss": (
+        lambda: hs.make_update(hs.pure_pair(hs.LinearRegression).apply, SGD),
+        None,
+    ),
+    "a loss without a key": (
+        lambda: hs.make_update(metrics_fn, SGD),
+        "loss_fn is metrics_fn(params, state, batch), but it must be loss_fn(params, state, rng, "
+        "batch).",
+    ),
+    "metrics with a key": (
+        lambda: hs.make_evaluate(loss_fn),
+        "metrics_fn is loss_fn(params, state, key, batch), but it must be metrics_fn(params, "
+        "state, batch).",
+    ),
+    "shapes as inputs": (
+        lambda: hs.init_train_state(
+            PAIR.init, SGD, jax.random.key(0), jax.ShapeDtypeStruct((16, 3), np.float32)
+        ),
+        "inputs[0][0] is float32[16,3], but it must be an array of numbers.",
     ),
     "the pair as an init": (
         lambda: hs.init_train_state(PAIR, SGD, jax.random.key(0), BATCH["inputs"]),
@@ -86,19 +110,19 @@ CALLS = {
     ),
     "the batch first": (
         lambda: hs.jit_update(UPDATE)(BATCH, start()),
-        "train_state is dict, but it must be a TrainState.",
+        "train_state is dict, but it must be TrainState.",
     ),
     "params alone": (
         lambda: UPDATE(start().params, BATCH),
-        "train_state is dict, but it must be a TrainState.",
+        "train_state is dict, but it must be TrainState.",
     ),
     "the whole result": (
         lambda: UPDATE(UPDATE(start(), BATCH), BATCH),
-        "train_state is (train_state, metrics), but it must be a TrainState.",
+        "train_state is (train_state, metrics), but it must be TrainState.",
     ),
     "the batch first in an evaluation": (
         lambda: hs.make_evaluate(metrics_fn)(BATCH, start()),
-        "train_state is dict, but it must be a TrainState.",
+        "train_state is dict, but it must be TrainState.",
     ),
     "replicate to a name": (
         lambda: hs.replicate({"w": jnp.ones(3)}, "i"),
@@ -150,6 +174,31 @@ def test_a_call_is_named(case):
     assert found == what or what is None
 
 
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_loss_function_is_no_step(name):
+    found = told(lambda: RUNNERS[name](loss_fn))
+    assert found.startswith("update is loss_fn(params, state, key, batch), but it must be update(")
+
+
+@pytest.mark.parametrize("name", ["pmap", "shard_map"])
+def test_a_step_of_many_devices_takes_the_name_of_their_axis(name):
+    assert told(lambda: RUNNERS[name](lambda total, batch: (total, {}))) == (
+        "update is <lambda>(total, batch), but it must be update(train_state, batch, axis_name=…)."
+    )
+
+
+def test_a_step_of_one_device_needs_no_axis():
+    assert hs.jit_update(lambda total, batch: (total + batch, {}))(1.0, 2.0)[0] == 3.0
+    assert hs.jit_update(max)  # of C, without a signature
+
+
+@pytest.mark.filterwarnings("ignore:Python iterable type:DeprecationWarning")
+@pytest.mark.parametrize("name", RUNNERS)
+def test_an_iterator_is_no_batch(name):
+    what = "batch is list_iterator, but it must be an array of numbers."
+    assert told(lambda: ran(name, iter([BATCH]))) == what
+
+
 @pytest.mark.parametrize("name", ["shard", "shard_map", "two axes"])
 @pytest.mark.parametrize("where", ["another device", "copied"])
 def test_a_batch_that_lies_elsewhere_is_named_and_may_be_fed(name, where):
@@ -158,7 +207,7 @@ def test_a_batch_that_lies_elsewhere_is_named_and_may_be_fed(name, where):
     with pytest.raises(ArgumentError) as caught:
         ran(name, batch)
     assert caught.value.values["argument"] == "batch['inputs']"
-    assert caught.value.values["right"] == "run(…, run.feed(…))"
+    assert "`feed`" in caught.value.why
     run = RUNNERS[name](UPDATE)
     _, metrics = run(run.place(start()), run.feed(batch))
     assert metrics["loss"] == pytest.approx(np.mean(BATCH["targets"] ** 2), rel=1e-6)
@@ -268,3 +317,98 @@ def test_batch_norm_inside_vmap_is_named(norm):
         "state['batch_norm/~/mean_ema']['average'] is one value for each row, but it must be one "
         "value for all rows."
     )
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_the_batch_first_is_named_on_every_runner(name):
+    run = RUNNERS[name](UPDATE)
+    train_state = run.place(start())
+    assert told(lambda: run(run.feed(BATCH), train_state)) == (
+        "train_state is dict, but it must be TrainState."
+    )
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_the_whole_result_is_named_on_every_runner(name):
+    run = RUNNERS[name](UPDATE)
+    result = run(run.place(start()), run.feed(BATCH))
+    assert told(lambda: run(result, run.feed(BATCH))) == (
+        "train_state is (train_state, metrics), but it must be TrainState."
+    )
+
+
+@pytest.mark.parametrize("name", ["pmap", "shard", "shard_map"])
+def test_parts_of_a_batch_with_different_rows_are_named(name):
+    """They broadcast: each device got two rows of the one and one row of the other."""
+    with pytest.raises(LeadingAxisError) as caught:
+        RUNNERS[name](UPDATE).feed({"x": np.ones(8), "y": np.ones(4)})
+    assert caught.value.what == (
+        "batch['y'] has shape (4,), but batch['x'] has shape (8,): their leading axes differ."
+    )
+
+
+Named = collections.namedtuple("Named", ["inputs", "targets", "mask"])
+
+
+def test_an_evaluation_reads_the_mask_of_a_named_tuple():
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"error": batch.inputs[:, 0]}, state))
+    batch = Named(np.float32([[1], [3], [80]]), np.zeros(3), np.float32([1, 1, 0]))
+    assert evaluate(start(), batch) == {"error": 2.0, "examples": 2.0}
+
+
+def test_a_metric_in_half_precision_is_averaged_in_float32():
+    hits = (np.arange(1000) % 1000 < 723).astype(jnp.bfloat16)
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"hits": batch}, state))
+    assert evaluate(start(), hits)["hits"] == np.float32(0.723)
+
+
+def test_a_metric_cannot_have_the_name_of_the_number_of_examples():
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"examples": batch}, state))
+    assert 'none of them "examples"' in told(lambda: evaluate(start(), np.ones(3)))
+
+
+@pytest.mark.usefixtures("standard_promotion")
+def test_a_parameter_may_have_any_name():
+    params = {"should_skip": jnp.float32(1), "last_finite": jnp.float32(1)}
+
+    def loss_fn(params, state, rng, batch):
+        return params["should_skip"] ** 2 + params["last_finite"], ({"n": state["n"] + 1}, {})
+
+    adam = optax.adam(0.1)
+    train_state = hs.init_train_state(
+        lambda rng: (params, {"n": jnp.int32(0)}), adam, jax.random.key(0)
+    )
+    after, _ = hs.make_update(loss_fn, adam)(train_state, ())
+    assert after.state["n"] == 1
+
+
+def test_a_mesh_of_two_axes_splits_the_batch_along_the_first():
+    run = hs.shard_map_update(UPDATE, two_axes())
+    assert run.axis_name == "devices"
+    _, metrics = run(run.place(start()), run.feed(BATCH))
+    assert metrics["loss"] == pytest.approx(np.mean(BATCH["targets"] ** 2), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["jit", "pmap", "shard", "shard_map"])
+def test_a_metric_that_leaks_is_named(name):
+    def step(total, batch, *, axis_name=None):
+        jax.lax.scan(lambda carry, row: (carry, kept.append(row)), 0, jnp.ones(2))
+        return total, {"kept": kept[-1]}
+
+    kept = []
+    run = RUNNERS[name](step)
+    with pytest.raises(LeakedTracerError, match=r"metrics\['kept'\]"):
+        run(run.place(jnp.float32(0)), run.feed(np.ones(8, np.float32)))
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_an_axis_that_is_not_bound_is_named_with_the_one_that_is(name):
+    def step(total, batch, *, axis_name=None):
+        return total + jax.lax.pmean(batch.sum(), "batch"), {}
+
+    run = RUNNERS[name](step)
+    with pytest.raises(UnboundAxisError) as caught:
+        run(run.place(jnp.float32(0)), run.feed(np.ones(8, np.float32)))
+    bound = f"the axis '{run.axis_name}' and no other" if run.axis_name else "no axis, because"
+    assert caught.value.what == "the axis 'batch' is used, but it is not bound here."
+    assert caught.value.why.startswith(f"this runner binds {bound}")

@@ -15,7 +15,7 @@ from digits import ADAM, SGD, batches, distance, initial, on_one_device, start, 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from jax.sharding import Mesh, NamedSharding
+from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from runners import AXIS, RUNNERS, axis_of, columns, four, mesh, two_axes
 
@@ -281,7 +281,7 @@ def test_one_array_twice_is_refused_before_devices_start(runner, twice, placed):
     run.check_replicas = False
     train_state = run.place(tiny()[1]) if placed or runner is RUNNERS["pmap"] else tiny()[1]
     shared = train_state._replace(state={"target": twice(train_state.params)})
-    with pytest.raises(SharedBufferError, match=r"params\['w'\]\n.*\.state\['target'\]"):
+    with pytest.raises(SharedBufferError, match=r"params\['w'\] = .*\.state\['target'\]"):
         run(shared, run.feed(ones()))
     assert run.trace_count == 0
     train_state, _ = run(train_state, run.feed(ones()))
@@ -520,7 +520,7 @@ def test_copies_that_drift_apart_are_found_and_the_train_state_survives(runner):
     train_state = run.place(given)
     with pytest.raises(ReplicaMismatchError) as caught:
         run(train_state, batch)
-    assert ".state['batch_norm/~/mean_ema']['average'] by " in str(caught.value)
+    assert "    state['batch_norm/~/mean_ema']['average'] by " in str(caught.value)
     assert 'cross_replica_axis="devices"' in str(caught.value)
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
     drifted, _ = runner(update, check_replicas=False)(train_state, batch)
@@ -547,13 +547,10 @@ def test_a_mesh_of_explicit_axes_is_refused_with_the_mesh_to_make(runner):
     mesh = jax.make_mesh((2, 2), (AXIS, "model"), devices=four())
     with pytest.raises(ArgumentError) as caught:
         runner(update_of(SGD), mesh)
-    what, wrong, right, *_ = str(caught.value).splitlines()
-    assert what == f"mesh is {mesh}, but it must be a mesh of Auto axes."
-    assert wrong == '  wrong: jax.make_mesh((2, 2), ("devices", "model"))'
-    made = eval(right.removeprefix("  right: "), {"jax": jax})
-    assert made == Mesh(made.devices, (AXIS, "model"))
-    assert made.devices.shape == (2, 2)
-    runner(update_of(SGD), made)
+    given, made = caught.value.what.split(", but it must be a mesh with ")
+    assert given == f"mesh is {mesh}"
+    types = eval(f"dict({made.strip('`.')})", {"jax": jax})
+    runner(update_of(SGD), jax.make_mesh((2, 2), (AXIS, "model"), devices=four(), **types))
     # placing is the same on both
     assert hs.shard_train_state(start(SGD), mesh).step.sharding.mesh == mesh
     batch = hs.processes.global_batch(batches()[0], mesh)
@@ -606,7 +603,7 @@ def test_a_missing_device_axis_is_named_and_the_train_state_stays_usable():
     with pytest.raises(LeadingAxisError) as caught:
         run(alone, parts)
     assert caught.value.what == (
-        "train_state.params['w'] has shape (), but its leading axis must have length 4."
+        "train_state.params['w'] has shape (), but it must have a leading axis."
     )
     with pytest.raises(LeadingAxisError) as caught:
         run(replicas, {"x": np.ones((2, 2), np.float32)})
@@ -638,7 +635,7 @@ def test_leaves_of_unequal_stacks_are_named():
     with pytest.raises(LeadingAxisError) as caught:
         run(train_state, {**stack, "y": np.ones((3, 2), np.float32)})
     assert caught.value.what == (
-        "batch['y'] has shape (3, 2), but its leading axis must have length 4."
+        "batch['y'] has shape (3, 2), but batch['x'] has shape (4, 2): their leading axes differ."
     )
     run(train_state, stack)
 

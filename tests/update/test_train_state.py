@@ -97,3 +97,13 @@ def test_aliases_in_the_initial_state_are_copied():
         jax.jit(lambda train_state: train_state, donate_argnums=0, keep_unused=True)(train_state)
         plain = optimizer.init(PAIR.init(jax.random.key(0), INPUTS)[0])
         assert jax.tree.structure(train_state.opt_state) == jax.tree.structure(plain)
+
+
+def test_a_flag_is_part_of_the_program_and_an_array_is_not(caplog):
+    def init(rng, x, is_training):
+        assert is_training is True
+        assert isinstance(x, jax.core.Tracer)
+        return {"a": {"w": jnp.sum(x)}}, {}
+
+    train_state = hs.init_train_state(init, optax.sgd(0.1), jax.random.key(0), INPUTS, True)
+    assert train_state.params["a"]["w"] == INPUTS.sum()
