@@ -3,4 +3,22 @@
 For each reason, the file and a regular expression for the lines that differ, as ``-`` and ``+``.
 """
 
-EQUIVALENT: dict[str, list[tuple[str, str]]] = {}
+EQUIVALENT: dict[str, list[tuple[str, str]]] = {
+    "the two are of the same length by construction": [
+        ("pure/functionalize.py", r"zip\(chosen, fields"),
+        ("storage/leaves.py", r"zip\(leaves.items\(\), names"),
+    ],
+    "the dtypes were compared before": [
+        ("storage/checkpoint.py", r"ArrayRestoreArgs\(sharding=data.sharding, \*\*\{\}\)"),
+    ],
+    "one call is all that the thread is for": [
+        ("storage/checkpoint.py", r"ThreadPoolExecutor\(\*\*\{\}\)"),
+    ],
+    "there is at least one process": [
+        ("storage/leaves.py", r"\+.*process_count\(\) != 1"),
+    ],
+    "it takes more memory or time": [
+        ("storage/checkpoint.py", r"^-del nested"),
+        ("storage/leaves.py", r"@jax.jit"),
+    ],
+}

@@ -24,9 +24,8 @@ def make_evaluate(
 
     Here :math:`w` is ``batch["mask"]`` or ``batch.mask``, which is 1 for an example and 0 for a
     padded row, as :func:`batches` makes it with ``remainder="pad"``; without a mask, all rows are
-    examples. Every
-    runner takes this step as it takes an update and gives the same means: nothing in the train
-    state changes or is consumed.
+    examples. Every runner takes this step as it takes an update and gives the same means: nothing
+    in the train state changes or is consumed.
 
     Args:
       metrics_fn: ``metrics_fn(params, state, batch) -> (metrics, state)``, where the metrics are

@@ -50,8 +50,7 @@ def sites() -> dict[str, Site]:
     """Return the places in the package that make a right line, by name.
 
     A name is that of a class whose text it is, or that of the module and the function, with a
-    number if there are several in it. A private function that makes right lines for others is none;
-    each call of it is.
+    number if there are several in it.
     """
     found: dict[str, Site] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -71,17 +70,6 @@ def _sites_of(path: Path) -> dict[str, Site]:
                 found[owner] = Site("", node.lineno, node.end_lineno)
         elif _makes_line(node, path):
             named.setdefault(owner, []).append(node)
-    calls = [
-        (owner, node, node.func.id)
-        for owner, node in _owned(tree, "")
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    ]
-    while helpers := {called for _, _, called in calls if called[0] == "_" and called in named}:
-        for helper in helpers:
-            del named[helper]
-        for owner, node, called in calls:
-            if called in helpers:
-                named.setdefault(owner, []).append(node)
     for owner, nodes in named.items():
         for i, node in enumerate(sorted(nodes, key=lambda node: node.lineno), 1):
             name = f"{path.stem}.{owner}" + (f" {i}" if len(nodes) > 1 else "")

@@ -909,3 +909,41 @@ def test_a_bucket_is_refused_and_no_folder_of_that_name_is_made(tmp_path, monkey
         with pytest.raises(ArgumentError, match=r"'gs://bucket/run', but it must be a folder"):
             call("gs://bucket/run", train_state)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_step_that_is_damaged_again_replaces_what_was_set_aside(tmp_path):
+    for value in (1.0, 2.0):
+        save_checkpoint(tmp_path, train_state_of(5, value))
+        manifest_file(tmp_path / "5").unlink()
+    save_checkpoint(tmp_path, train_state_of(5, 3.0))
+    assert names_in(tmp_path) == ["5", "5.broken"]
+    assert restore_checkpoint(tmp_path, train_state_of()).skipped == ()
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_a_damaged_file_is_named_whether_or_not_its_bytes_are_read_before(
+    tmp_path, monkeypatch, size
+):
+    """The bytes of a large file are read a second time only where Orbax cannot read it."""
+    if size == "large":
+        monkeypatch.setattr(checkpoint, "LARGE", 0)
+    train_state = train_state_of(5)._replace(params={"m": {"w": jnp.arange(1e4)}})
+    for step in (3, 5):
+        save_checkpoint(tmp_path, train_state._replace(step=jnp.int32(step)))
+    files = [path for path in (tmp_path / "5").rglob("*") if path.is_file()]
+    data = max(files, key=lambda path: path.stat().st_size)
+    data.write_bytes(b"?" * data.stat().st_size)
+    with pytest.warns(SkippedCheckpointWarning, match="step 5: .* has changed since it was"):
+        assert restore_checkpoint(tmp_path, train_state).train_state.step == 3
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        checkpoint._DamagedError("a is missing"),
+        ArgumentError(argument="a", value=1, expected="2", why="b", more="c"),
+    ],
+)
+def test_an_error_reaches_the_other_processes_as_it_is(error):
+    told = checkpoint._from_text(*json.loads(json.dumps(checkpoint._as_text(error))))
+    assert (type(told), str(told)) == (type(error), str(error))
