@@ -349,7 +349,8 @@ def uncallable(argument: str, given: Any, *positional: str, **named: Any) -> Arg
       named: the arguments that are passed by name.
     """
     try:
-        inspect.signature(given).bind(*positional, **named)
+        # its own arguments: what it wraps may have others
+        inspect.signature(given, follow_wrapped=False).bind(*positional, **named)
     except TypeError:
         shown = type(given).__name__
         if callable(given):

@@ -375,11 +375,12 @@ def _other_shape(raised: _Raised) -> errors.HaikuStateError | None:
 def _leaked(raised: _Raised) -> errors.HaikuStateError | None:
     if leaked := leaked_error(leaves_by_path(**raised.trees)):
         return leaked
-    said = re.search(r"when the value leaked was (.+? at \S+\.py:\d+)", str(raised.error))
+    # Haiku raises JAX's error a second time, outside of the modules, with a hint
+    text = f"{raised.error}\n{raised.error.__context__}"
+    said = re.search(r"when the value leaked was (.+? at \S+\.py:\d+)", text)
     held = said[1] if said else raised.match["held"]
     if held is None:
         return None
-    # Haiku raises JAX's error a second time, outside of the modules, with a hint
     in_haiku = raised.modules or "inside a Haiku transformed function" in str(raised.error)
     texts = {"why": LEAKED_IN_HAIKU} if in_haiku else {}
     return errors.LeakedTracerError(paths=as_lines([held]), **texts)

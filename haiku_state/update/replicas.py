@@ -223,8 +223,10 @@ def _copies(path: str, leaf: Any) -> list[tuple[Any, list[Any]]]:
         leaf = jax.random.key_data(leaf)
     parts, stacks = defaultdict(list), defaultdict(list)
     for shard in leaf.addressable_shards:
-        parts[str(shard.index)].append(np.asarray(shard.data))
-        stacks[str(shard.index[1:])].append(np.asarray(shard.data))
+        values = np.asarray(shard.data)
+        values = values.reshape((1,) * (leaf.ndim - values.ndim) + values.shape)  # of an old pmap
+        parts[str(shard.index)].append(values)
+        stacks[str(shard.index[1:])].append(values)
     place = leaf.sharding
     is_copied = isinstance(place, NamedSharding) and place.is_fully_replicated
     if is_copied or any(len(copies) > 1 for copies in parts.values()):

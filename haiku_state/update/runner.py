@@ -149,7 +149,7 @@ class Runner(Generic[T, R]):
     """
 
     def __post_init__(self) -> None:
-        if self.axis_name is None and (error := arguments.uncallable("update", self.step, *CALL)):
+        if error := arguments.uncallable("update", self.step, *CALL):
             raise error
         functools.update_wrapper(self, self.step, updated=())  # the fields are the runner's own
         if self.feed_all is None:

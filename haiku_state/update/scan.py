@@ -10,7 +10,7 @@ from haiku_state.data import stack_batches
 from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.pure.check import check_types
 from haiku_state.typing import R, StepFn, T
-from haiku_state.update.runner import Runner, consumed
+from haiku_state.update.runner import CALL, Runner, consumed
 
 
 def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
@@ -48,6 +48,8 @@ def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
       JAX's documentation, `jax.lax.scan
       <https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html>`__.
     """
+    if error := arguments.uncallable("update", update, *CALL):
+        raise error
     loop: Any = jax.lax.scan if consumed(update) else _each
     return Runner(
         functools.update_wrapper(functools.partial(loop, update), update),

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import with_dicts
 from haiku_state.typing import R, StepFn, T
-from haiku_state.update.runner import Runner, as_given
+from haiku_state.update.runner import CALL, Runner, as_given
 
 
 def vmap_update(
@@ -47,6 +47,8 @@ def vmap_update(
       JAX's documentation, `Transformations: grad and vmap
       <https://docs.jax.dev/en/latest/101/transformations.html>`__.
     """
+    if error := arguments.uncallable("update", update, *CALL):
+        raise error
     axes = (0, None if shared_batch else 0)
 
     def place(train_state: T) -> T:

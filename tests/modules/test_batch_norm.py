@@ -445,3 +445,11 @@ def test_all_arguments_of_a_call_have_names():
     out, _ = norm.apply(params, state, None, **given)
     plain, _ = norm.apply(params, state, None, inputs=x, is_training=False)
     np.testing.assert_allclose(out, 2 * np.float64(plain) + 3, rtol=1e-6)
+
+
+@pytest.mark.parametrize("channels", [2, 5])
+def test_statistics_of_other_channels_are_refused(channels):
+    norm = hk.transform_with_state(lambda *given: hs.BatchNorm(False, False, 0.9)(*given))
+    _, state = norm.init(None, jnp.ones((4, channels)), True)
+    with pytest.raises(ArgumentError, match=r"\['average'\] is "):
+        norm.apply({}, state, None, jnp.ones((4, 3)), False)

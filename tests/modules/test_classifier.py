@@ -79,3 +79,13 @@ def test_decay_rate_and_axis_name_reach_each_normalization():
     np.testing.assert_allclose(hidden["hidden"], 0.75 * hidden["average"], rtol=1e-6)
     whole = np.float64(INPUTS) @ np.float64(params["classifier/linear"]["w"])
     np.testing.assert_allclose(hidden["average"], whole.mean(0)[None], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda name: hs.Classifier([2], 3, name=name), lambda name: hs.LinearRegression(name=name)],
+)
+def test_a_module_has_the_name_that_it_is_given(make):
+    pair = hk.transform_with_state(lambda x: make("mine")(x, True))
+    params, _ = pair.init(jax.random.key(0), jnp.ones((4, 2)))
+    assert {path.split("/")[0] for path in params} == {"mine"}

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import haiku_state as hs
-from haiku_state.errors import ArgumentError, DeviceStackedError
+from haiku_state.errors import ArgumentError, DeviceStackedError, UninitializedStateError
 
 DECAYS = (0.0, 0.5, 0.9, 0.99, 0.999)
 SUM_AND_COUNT = hk.transform_with_state(lambda x: hs.MovingAverage()(x))
@@ -285,3 +285,9 @@ def test_what_is_initialized_is_kept_in_float32(dtype):
 
     _, state = hk.transform_with_state(f).init(None)
     assert {leaf.dtype for leaf in jax.tree.leaves(state)} == {jnp.dtype("float32")}
+
+
+def test_an_average_that_nothing_has_begun_is_named_also_without_a_pair():
+    read = hk.transform_with_state(lambda: hs.ExponentialMovingAverage(0.9).average)
+    with pytest.raises(UninitializedStateError):
+        read.apply({}, {}, None)

@@ -80,10 +80,6 @@ CALLS = {
         lambda: hs.make_update(PAIR, SGD),
         "loss_fn is TransformedWithState, but it must be loss_fn(params, state, rng, batch).",
     ),
-    "the model as a loss": (
-        lambda: hs.make_update(hs.pure_pair(hs.LinearRegression).apply, SGD),
-        None,
-    ),
     "a loss without a key": (
         lambda: hs.make_update(metrics_fn, SGD),
         "loss_fn is metrics_fn(params, state, batch), but it must be loss_fn(params, state, rng, "
@@ -185,6 +181,27 @@ def test_a_step_of_many_devices_takes_the_name_of_their_axis(name):
     assert told(lambda: RUNNERS[name](lambda total, batch: (total, {}))) == (
         "update is <lambda>(total, batch), but it must be update(train_state, batch, axis_name=…)."
     )
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_what_a_function_wraps_may_have_other_arguments(name):
+    def regression_loss(params, batch):
+        return jnp.sum(params["w"] * batch)
+
+    @functools.wraps(regression_loss)
+    def loss_fn(params, state, rng, batch):
+        return regression_loss(params, batch), (state, {})
+
+    update = hs.make_update(loss_fn, SGD)
+
+    @functools.wraps(regression_loss)
+    def step(*given, **named):
+        return update(*given, **named)
+
+    run = RUNNERS[name](step)
+    first = hs.init_train_state(lambda rng: ({"w": jnp.float32(1)}, {}), SGD, jax.random.key(0))
+    train_state, _ = run(run.place(first), run.feed(np.ones(8, np.float32)))
+    assert run.one(train_state).params["w"] < 1
 
 
 def test_a_step_of_one_device_needs_no_axis():
