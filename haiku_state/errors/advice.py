@@ -50,7 +50,7 @@ def of_runner(error: HaikuStateError, axis_name: str | None) -> HaikuStateError:
         )
         return with_texts(error, why=why)
     why = _(
-        "this runner binds the axis {axis!r} and no other: give everything that averages over the "
+        "this runner averages over the axis {axis!r}: give everything that averages over the "
         "devices this name, such as cross_replica_axis={axis!r}"
     )
     return with_texts(error, why=translated(why).format(axis=axis_name))

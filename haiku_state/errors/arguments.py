@@ -333,7 +333,7 @@ def traced_number(names: Iterable[str]) -> TracedFlagError:
 
 def init_function(given: Any) -> ArgumentError:
     """What is no ``init``, such as the pair that holds one."""
-    why = _("a pair is two functions: pass its init")
+    why = _("init is called with a random key and the inputs; a pair has it as a field")
     return _of_pair(
         "init", type(given).__name__, _("a function that returns params and state"), why
     )
@@ -354,7 +354,9 @@ def uncallable(argument: str, given: Any, *positional: str, **named: Any) -> Arg
     except TypeError:
         shown = type(given).__name__
         if callable(given):
-            shown = f"{_named(given)}({', '.join(inspect.signature(given).parameters)})"
+            own = inspect.signature(given, follow_wrapped=False)
+            plain = [each.replace(annotation=each.empty) for each in own.parameters.values()]
+            shown = f"{_named(given)}{inspect.Signature(plain)}"
         call = ", ".join([*positional, *(f"{name}=…" for name in named)])
         why = _("it is called with these arguments, in this order")
         return _of_step(argument, shown, f"{argument}({call})", why)
@@ -366,7 +368,9 @@ def uncallable(argument: str, given: Any, *positional: str, **named: Any) -> Arg
 def integer_params(params: Any) -> ArgumentError:
     """Params that are not floating, by which no loss can be differentiated."""
     leaves = leaves_by_path(params=params).items()
-    path, leaf = next((p, x) for p, x in leaves if not jnp.issubdtype(x.dtype, jnp.inexact))
+    path, leaf = next(
+        (p, x) for p, x in leaves if not jnp.issubdtype(jnp.result_type(x), jnp.inexact)
+    )
     why = _("the loss is differentiated with respect to every parameter: keep integers in state")
     return _of_step(path, describe(leaf), _("an array of a floating dtype"), why)
 
@@ -423,15 +427,22 @@ def step_result(result: Any) -> ArgumentError:
 
 def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
     """An opt_state that belongs to a different optimizer."""
-    shown, wanted = map(_structure_of, (optimizer_state, expected))
+    shown, wanted = _structures(optimizer_state, expected)
     why = _("each optimizer keeps its own opt_state, in the named tuples that its init returns")
     return _of_step(path, shown, wanted, why)
 
 
-def _structure_of(tree: Any) -> str:
-    text = re.sub(r"^PyTreeDef\((.*)\)$", r"\1", str(jax.tree.structure(with_dicts(tree))))
-    text = re.sub(r"CustomNode\(namedtuple\[(\w+)\], \[", r"\1([", text)
-    return text if len(text) < 200 else f"{text[:197]}…"
+def _structures(*trees: Any) -> list[str]:
+    """Write the structures of two PyTrees, of long ones the parts where they begin to differ."""
+    texts = [str(jax.tree.structure(with_dicts(tree))) for tree in trees]
+    texts = [re.sub(r"^PyTreeDef\((.*)\)$", r"\1", text) for text in texts]
+    texts = [re.sub(r"CustomNode\(namedtuple\[(\w+)\], \[", r"\1([", text) for text in texts]
+    pairs = enumerate(zip(*texts, strict=False))
+    same = next((i for i, (one, other) in pairs if one != other), 0)
+    start = max(0, same - 60) if max(map(len, texts)) > 200 else 0
+    parts = [text[start:] for text in texts]
+    cut = [part if len(part) <= 200 else f"{part[:199]}…" for part in parts]
+    return [f"…{part}" for part in cut] if start else cut
 
 
 def evaluated(result: Any) -> ArgumentError:
@@ -497,6 +508,8 @@ def devices(given: Any, call: str) -> ArgumentError | None:
         return None
     why = _("in all functions of this package, the devices come before the name of their axis")
     fitting = {str: f'axis_name="{given}"', int: f"jax.devices()[:{given}]"}.get(type(given))
+    if given in ("cpu", "gpu", "tpu", "cuda", "rocm"):
+        fitting = f'jax.devices("{given}")'
     lines = {}
     if fitting:
         shown = f'"{given}"' if isinstance(given, str) else str(given)
@@ -533,7 +546,10 @@ def members_already(train_state: Any) -> ArgumentError | None:
     for path, leaf in leaves_by_path(train_state=train_state).items():
         dtype = jnp.result_type(leaf)
         if jnp.issubdtype(dtype, jax.dtypes.prng_key) and np.ndim(leaf):
-            why = _("`place` makes the members of one train state: pass it only once")
+            why = _(
+                "`place` gives each member a random key of its own, from a single one; a train "
+                "state that has members or copies is placed already"
+            )
             return _rejected(
                 "update/many_steps", path, describe(leaf), _("a single random key"), why
             )
@@ -612,12 +628,8 @@ def other_train_state(given: Any, first: Any) -> ArgumentError | None:
         "a step on a mesh is compiled for the structure of its first train state, which "
         "another optimizer or another model changes: make a runner for each"
     )
-    return _of_update(
-        "train_state",
-        _structure_of(given),
-        _structure_of(jax.tree.unflatten(first, [0] * first.num_leaves)),
-        why,
-    )
+    shown, expected = _structures(given, jax.tree.unflatten(first, [0] * first.num_leaves))
+    return _of_update("train_state", shown, expected, why)
 
 
 def batch_elsewhere(batch: Any, place: Any) -> ArgumentError | None:
@@ -737,7 +749,8 @@ def unscaled_gradients() -> LossScaleError:
 
 def inner_loss_scale() -> LossScaleError:
     """An optimizer around the optimizer of :func:`.scale_loss`."""
-    return LossScaleError(problem=_("scale_loss is not the outermost optimizer"))
+    problem = _("the opt_state does not come from scale_loss as the outermost optimizer")
+    return LossScaleError(problem=problem)
 
 
 def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:

@@ -43,13 +43,11 @@ class HaikuStateError(Exception):
       `is_training` is traced, but Python has to read it during tracing.
         wrong: jax.jit(…)
         right: jax.jit(…, static_argnames="is_training")
-        why:   a transformation replaces each argument with a tracer that has no value; the flag chooses between two programs, so it must be known in advance: name it in the static_argnames of jit, or bind it with functools.partial
+        why:   a transformation replaces each argument with a tracer that has no value. A flag that chooses between two programs must be a Python bool when the function is traced, by the static_argnames of jit or by functools.partial; what depends on data is chosen by jnp.where or jax.lax.cond
         more:  en/haiku/batch_norm.html
     """  # noqa: E501
 
     TEXT_WHAT: ClassVar[str]
-    TEXT_WRONG: ClassVar[str] = ""
-    TEXT_RIGHT: ClassVar[str] = ""
     TEXT_WHY: ClassVar[str]
     MORE: ClassVar[str]
     """The page to read more on, as a path in the site without its language and suffix."""
@@ -63,8 +61,8 @@ class HaikuStateError(Exception):
         values |= {name: translated(str(text)) for name, text in texts.items()}
         self.what = translated(self.TEXT_WHAT).format(**values)
         parts = {
-            "wrong": self._part("wrong", self.TEXT_WRONG, values),
-            "right": self._part("right", self.TEXT_RIGHT, values),
+            "wrong": values.get("wrong", ""),
+            "right": values.get("right", ""),
             "why": self._part("why", translated(self.TEXT_WHY), values),
             "more": f"{SITE}{reader_language()}/{self._part('more', self.MORE, values)}.html",
         }

@@ -226,7 +226,8 @@ def division_error(batch: Any, parts: int, **texts: str) -> HaikuStateError | No
     """
     if error := number_error(batch=batch):
         return error
-    for path, leaf in leaves_by_path(batch=batch).items():
+    leaves = leaves_by_path(batch=batch)
+    for path, leaf in leaves.items():
         if not np.ndim(leaf):
             return ArgumentError(
                 argument=path,
@@ -234,15 +235,18 @@ def division_error(batch: Any, parts: int, **texts: str) -> HaikuStateError | No
                 expected=_("an array with an entry for each row"),
                 why=_(
                     "every leaf of a batch is divided by its rows, and a single number has none: "
-                    "repeat it for each row, or keep it out of the batch"
+                    "repeat it for each row, keep it out of the batch, or make an array of a list "
+                    "of numbers"
                 ),
                 more="api/data",
             )
-        rows, *_others = np.shape(leaf)
-        if not rows or rows % parts:
-            return BatchDivisionError(rows=rows, parts=parts, **texts)
     why = _("row i of every array belongs to the same example")
-    return leading_axis_error({"batch": batch}, why=why, more="api/data")
+    if unequal := leading_axis_error({"batch": batch}, why=why, more="api/data"):
+        return unequal
+    rows = next((np.shape(leaf)[0] for leaf in leaves.values()), parts)
+    return (
+        None if rows and rows % parts == 0 else BatchDivisionError(rows=rows, parts=parts, **texts)
+    )
 
 
 def _memory_of(array: jax.Array) -> Any:

@@ -22,6 +22,7 @@ from haiku_state.errors.describe import (
     leaves_by_path,
     number_error,
     shape_error,
+    shared_error,
     with_dicts,
 )
 from haiku_state.errors.language import deferred as _
@@ -48,10 +49,8 @@ def named_errors(**trees: Any) -> Iterator[None]:
       ...     raise ValueError("If your transformed function uses hk.get_state …")
       Traceback (most recent call last):
         ...
-      haiku_state.errors.pairs.StatelessTransformError: the function was transformed with hk.transform, which has no place for state.
-        wrong: hk.transform(…)
-        right: hk.transform_with_state(…)
-        why:   the function keeps state, but the pair that hk.transform returns neither takes nor returns it
+      haiku_state.errors.pairs.StatelessTransformError: the function was transformed without a place for state, as by hk.transform.
+        why:   the function keeps state, but its init and apply neither take nor return it; those of pure_pair, hk.transform_with_state and hk.multi_transform_with_state do
         more:  en/haiku/pure_pair.html
 
     References:
@@ -191,9 +190,8 @@ def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
     if getattr(init, "__module__", "").startswith("haiku.") and isinstance(result, Mapping):
         return errors.StatelessTransformError(
             why=_(
-                "a train state holds params and state, but the init of hk.transform returns only "
-                "params; the init of pure_pair also returns a state, which is empty if the "
-                "function has none"
+                "a train state holds params and state, but this init returns only params; the init "
+                "of pure_pair also returns a state, which is empty if the function has none"
             )
         )
     return errors.ArgumentError(
@@ -409,10 +407,6 @@ def _shape_alone(raised: _Raised) -> errors.HaikuStateError | None:
     return number_error(**jax.tree.map(alone, raised.trees))
 
 
-@_says("same buffer twice")
-def _shared(raised: _Raised) -> errors.HaikuStateError:
-    paths: dict[int, list[str]] = {}
-    for path, leaf in leaves_by_path(**raised.trees).items():
-        paths.setdefault(id(leaf), []).append(path)
-    twice = [" = ".join(same) for same in paths.values() if len(same) > 1]
-    return errors.SharedBufferError(paths=as_lines(twice))
+@_says("same buffer twice|previously donated in the same call")
+def _shared(raised: _Raised) -> errors.HaikuStateError | None:
+    return shared_error(**raised.trees)

@@ -37,7 +37,7 @@ class UninitializedStateError(HaikuStateError, ValueError):
     TEXT_WHAT = _("{path} is read before anything has written it.")
     TEXT_WHY = _(
         "without `shape` and `init`, hk.get_state only reads what was written before: pass both, "
-        "or write the state in init, in every branch"
+        "or write the state in init, in every branch, and pass the state that init returns"
     )
     MORE = "haiku/build_your_own"
 
@@ -51,7 +51,7 @@ def uninitialized_average(path: str) -> UninitializedStateError:
     if re.search(r"/(mean|var)_ema'", path):
         why = _(
             "training creates the running statistics, and evaluation only reads them: call init "
-            "with is_training=True"
+            "with is_training=True, and pass the state that it returns"
         )
         return UninitializedStateError(path=path, why=why, more="haiku/batch_norm")
     why = _(

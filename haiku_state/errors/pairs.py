@@ -13,14 +13,12 @@ class UncalledModuleError(HaikuStateError, TypeError):
 
 
 class StatelessTransformError(HaikuStateError, ValueError):
-    """A stateful function was transformed with the transformation for stateless functions."""
+    """A stateful function was transformed with a transformation for stateless functions."""
 
-    TEXT_WHAT = _("the function was transformed with hk.transform, which has no place for state.")
-    TEXT_WRONG = "hk.transform(…)"
-    TEXT_RIGHT = "hk.transform_with_state(…)"
+    TEXT_WHAT = _("the function was transformed without a place for state, as by hk.transform.")
     TEXT_WHY = _(
-        "the function keeps state, but the pair that hk.transform returns neither takes nor "
-        "returns it"
+        "the function keeps state, but its init and apply neither take nor return it; those of "
+        "pure_pair, hk.transform_with_state and hk.multi_transform_with_state do"
     )
     MORE = "haiku/pure_pair"
 
@@ -67,7 +65,7 @@ class UninitializedParameterError(HaikuStateError, ValueError):
 # why a parameter is missing, where the given params and state tell it
 NO_PARAMS = _(
     "params is empty, but init creates the params on the path that its inputs take: call init "
-    "with inputs that take the same branches as the inputs of apply"
+    "with inputs that take the same branches as the inputs of apply, and pass what it returns"
 )
 SWAPPED = _(
     "the tree that was passed as the state holds this parameter, but params come before the state"
@@ -75,5 +73,5 @@ SWAPPED = _(
 OTHER_PARAMS = _(
     "init creates only the params on the path that its inputs take. These params contain the "
     "module, but not this parameter: the module was made with different arguments or took a "
-    "different branch"
+    "different branch, or they are only a part of what init returned"
 )

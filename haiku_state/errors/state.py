@@ -74,9 +74,9 @@ class DeviceStackedError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has a leading axis.")
     TEXT_WHY = _(
-        "these arrays are stacked, and they would silently broadcast. They are either the copies "
-        "of all devices, of which `unreplicate` takes one, or the members of an ensemble, which "
-        "belong in `vmap_update` or `jax.vmap(apply)`"
+        "stacked arrays would silently broadcast. If they are the copies of all devices, "
+        "`unreplicate` takes one; the members of an ensemble belong in `vmap_update` or "
+        "`jax.vmap(apply)`; anything else must have the shape that init gave it"
     )
     MORE = "update/pmapped_update"
 

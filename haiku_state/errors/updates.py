@@ -33,7 +33,7 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
 class SharedBufferError(HaikuStateError, ValueError):
     """Two leaves of a train state are one buffer, which cannot be donated twice."""
 
-    TEXT_WHAT = _("leaves of the train state are the same array:{paths}")
+    TEXT_WHAT = _("these are the same array:{paths}")
     TEXT_WHY = _(
         "the update reuses the memory of each leaf, but the memory of one array can be reused "
         "only once: copy all but one of them with jnp.copy"
@@ -59,8 +59,8 @@ class DeviceCountError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("{wanted} devices were requested, but JAX has started with {started}.")
     TEXT_WHY = _(
-        "the number of CPU devices is fixed when JAX starts them: request them before the first "
-        "computation"
+        "the number of CPU devices is fixed when JAX starts, by XLA_FLAGS, jax_num_cpu_devices or "
+        "use_devices: request enough there, before the first computation"
     )
     MORE = "update/devices"
 
@@ -72,8 +72,8 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
     TEXT_WHY = _(
         "each device has rows and random keys of its own, and what it computes from them is not "
         'averaged: modules that take `cross_replica_axis="{axis}"` average their statistics, and '
-        "`jax.lax.pmean` averages anything else; if they may differ, give the runner "
-        "check_replicas=False"
+        "`jax.lax.pmean` averages, and `jax.lax.psum` counts, anything else; a runner whose "
+        "replicas may differ takes check_replicas=False"
     )
     MORE = "update/pmapped_update"
 

@@ -141,7 +141,7 @@ def average_state(
     Args:
       update: a step from :func:`.make_update`.
       decay_rate: as in :func:`average_params`; a schedule gets ``train_state.step``, which also
-        counts the steps that the optimizer skips. A skipped step leaves the average as it is.
+        counts the steps that the optimizer skips. A skipped step keeps the average as it is.
 
     Returns:
       A step like ``update``, of a train state with one more field. The first one is

@@ -8,7 +8,7 @@ import contextlib
 import dataclasses
 import functools
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Generic
 
@@ -235,6 +235,8 @@ class Runner(Generic[T, R]):
     def _refuse(self, train_state: T) -> None:
         """Reject what would end the process once the devices have started."""
         leaves = jax.tree.leaves(train_state)
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            return
         is_own = len(leaves) == len(self._made) and all(
             made() is leaf for made, leaf in zip(self._made, leaves, strict=True)
         )
@@ -247,7 +249,8 @@ class Runner(Generic[T, R]):
 
     def _named(self, error: Exception, train_state: T, batch: Batch) -> HaikuStateError | None:
         """Return the named error, with what this runner knows of it, if there is one."""
-        if isinstance(batch, TrainState) or _is_result(train_state):
+        is_swapped = isinstance(batch, TrainState) and isinstance(train_state, Mapping)
+        if is_swapped or _is_result(train_state):
             return arguments.train_state(train_state)
         if isinstance(error, HaikuStateError):
             better = of_runner(error, self.axis_name)

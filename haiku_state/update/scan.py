@@ -69,7 +69,10 @@ def _drift(update: Any, train_state: Any, batches: Any) -> HaikuStateError | Non
     """Return the error for a step that a scan has rejected because it returns another type."""
     try:
         first = jax.tree.map(lambda rows: rows[0], batches)
-        check_types(train_state, jax.eval_shape(update, train_state, first)[0])
+        result = jax.eval_shape(update, train_state, first)
+        if not isinstance(result, tuple) or len(result) != 2:
+            return arguments.step_result(result)
+        check_types(train_state, result[0])
     except Exception as error:
         return error if isinstance(error, HaikuStateError) else None
     return None

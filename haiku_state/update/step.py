@@ -204,7 +204,7 @@ def scaled_loss(loss_fn: LossFn, factor: jax.Array) -> LossFn:
         match result:
             case (loss, aux) if is_float(loss):
                 return loss.astype(wide_dtype(loss)) * factor, aux
-        return result  # whoever takes it apart names what is wrong with it
+        return result  # what takes it apart names what is wrong with it
 
     return scaled
 

@@ -49,8 +49,7 @@ class Outcome(NamedTuple):
 def sites() -> dict[str, Site]:
     """Return the places in the package that make a right line, by name.
 
-    A name is that of a class whose text it is, or that of the module and the function, with a
-    number if there are several in it.
+    A name is that of the module and the function, with a number if there are several in it.
     """
     found: dict[str, Site] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
@@ -65,10 +64,7 @@ def _sites_of(path: Path) -> dict[str, Site]:
         return {}
     tree, found, named = ast.parse(text), {}, {}
     for owner, node in _owned(tree, ""):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and _targets(node) == ["TEXT_RIGHT"]:
-            if ast.literal_eval(node.value):
-                found[owner] = Site("", node.lineno, node.end_lineno)
-        elif _makes_line(node, path):
+        if _makes_line(node, path):
             named.setdefault(owner, []).append(node)
     for owner, nodes in named.items():
         for i, node in enumerate(sorted(nodes, key=lambda node: node.lineno), 1):
@@ -114,11 +110,9 @@ def _is_right(key: ast.AST | None) -> bool:
     return isinstance(key, ast.Constant) and key.value == "right"
 
 
-def _targets(node: Any) -> list[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return [
-        each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)
-    ]
+def _targets(node: ast.Assign) -> list[str]:
+    walked = (each for target in node.targets for each in ast.walk(target))
+    return [each.id for each in walked if isinstance(each, ast.Name)]
 
 
 def run(source: str) -> Outcome:
@@ -171,8 +165,6 @@ def _lines_of(error: Any, reached: set[tuple[str, int]]) -> Outcome:
         for name, site in sites().items()
         if any((site.file, line) in reached for line in range(site.first, site.last + 1))
     }
-    if not error.values.get("right"):
-        found |= {cls.__name__ for cls in type(error).__mro__ if vars(cls).get("TEXT_RIGHT")}
     lines = re.search(r"\n  wrong: (.*)\n  right: (.*)\n", str(error))
     assert lines, f"this error has no right line:\n{error}"
     return Outcome(None, *lines.groups(), tuple(sorted(found)))

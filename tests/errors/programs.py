@@ -22,11 +22,6 @@ answer = run.one(train_state).params["w"]
 
 
 STEP = "make_update(loss_fn, sgd)"
-STATELESS = """
-model = hk.transform(lambda x: Counter()() + x[0, 0])
-train_state = init_train_state(model.init, optax.sgd(0.1), jax.random.key(0), X)
-answer = model.apply(train_state.params, train_state.state, None, X)[0]
-"""
 CLASS = """
 class Double(hk.Module):
     def __call__(self, x):
@@ -46,7 +41,6 @@ answer = len(use_devices(4))
 END
 """
 PROGRAMS = {
-    "StatelessTransformError": (STATELESS, 1.5),
     "diagnosis._class_transformed": (CLASS, 2 * X),
     "arguments.random_key": (
         SEED,
@@ -58,6 +52,10 @@ PROGRAMS = {
     ),
     "arguments.devices, a name": (
         of_loss(f'pmap_update({STEP}, "devices")').replace("X[:, 0]", "np.tile(X[:, 0], 2)"),
+        MEAN[0],
+    ),
+    "arguments.devices, a platform": (
+        of_loss(f'pmap_update({STEP}, "cpu")').replace("X[:, 0]", "np.tile(X[:, 0], 2)"),
         MEAN[0],
     ),
     "arguments.devices, a number": (of_loss(f"pmap_update({STEP}, 2)"), MEAN[0]),

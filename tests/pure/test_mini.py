@@ -928,7 +928,7 @@ NO_STATE = (
 )
 NO_PLACE = (
     errors.StatelessTransformError,
-    "the function was transformed with hk.transform, which has no place for state.",
+    "the function was transformed without a place for state, as by hk.transform.",
 )
 ERRORS = {
     "constructed": (constructed, *NO_KEPT, "the init or apply that is running"),

@@ -813,21 +813,20 @@ BASELINES = """label => [
 @pytest.mark.parametrize(
     ("language", "printed"),
     [
-        ("en", "the function was transformed with hk.transform, which has no place for state."),
-        (ZH, "这个函数是用 hk.transform 变换的，而 hk.transform 没有地方存放状态。"),
+        ("en", "the module Counter was constructed, but it was not called."),
+        (ZH, "模块 Counter 构造之后没有被调用。"),
     ],
 )
 @pytest.mark.parametrize("width", [360, 1280])
 def test_an_error_card_says_what_the_package_prints(open_page, language, printed, width):
     page = open_page(url(language, "api/errors.html"), width)
     card = page.locator(
-        "dl.hs-error", has=page.locator("[id='haiku_state.errors.StatelessTransformError']")
+        "dl.hs-error", has=page.locator("[id='haiku_state.errors.UncalledModuleError']")
     )
     case = card.locator(".hs-case").first
     assert case.locator(".hs-what").text_content() == printed
-    assert case.locator("dd.hs-wrong").text_content() == "hk.transform(…)\n"
-    assert case.locator("dd.hs-wrong strong").text_content() == "transform"
-    assert case.locator("dd.hs-right strong").text_content() == "transform_with_state"
+    assert case.locator("dd.hs-wrong").text_content() == "hk.transform_with_state(…Counter)\n"
+    assert case.locator("dd.hs-right strong").text_content() == "pure_pair"
     if width > 600:
         for line in case.locator("dt").all():
             label, text = line.evaluate(BASELINES)
