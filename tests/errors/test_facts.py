@@ -95,6 +95,12 @@ def average(x):
     return hs.MovingAverage()(x)
 
 
+def two_names():
+    array = jnp.ones(4)
+    other = jax.device_put(array, jax.devices()[0])
+    return {"a": array, "b": other}, {"x": X}
+
+
 def twice(train_state):
     params = train_state.params
     return train_state._replace(state={"target": params, "other": {"rng": train_state.rng}})
@@ -105,7 +111,7 @@ CASES = {
     "an axis that is bound is not blamed": (
         of_bound_axis,
         errors.UnboundAxisError,
-        "this runner binds the axis 'devices' and no other",
+        "this runner averages over the axis 'devices'",
         "wrong:",
     ),
     "a sum over an axis is no mean": (
@@ -285,6 +291,46 @@ CASES = {
         "which names axes of the mesh",
         "",
     ),
+    "an adam for an adamw": (
+        lambda: hs.make_update(loss_fn, optax.adamw(optax.constant_schedule(0.1)))(
+            hs.init_train_state(LINEAR.init, optax.adam(0.1), jax.random.key(0), X), BATCH
+        ),
+        errors.ArgumentError,
+        "ScaleByScheduleState",
+        "",
+    ),
+    "arguments by name alone": (
+        lambda: hs.make_update(lambda *, params, state, rng, batch: 0, SGD),
+        errors.ArgumentError,
+        "loss_fn is <lambda>(*, params, state, rng, batch), but it must be loss_fn(params,",
+        "",
+    ),
+    "a scan without metrics": (
+        lambda: hs.scan_update(lambda train_state, batch: train_state)(
+            start(), jax.tree.map(lambda leaf: leaf[None], BATCH)
+        ),
+        errors.ArgumentError,
+        "an update step returns a train state and metrics",
+        "branch",
+    ),
+    "one memory in two objects": (
+        lambda: hs.jit_update(lambda tree, batch: (tree, {}))(*two_names()),
+        errors.SharedBufferError,
+        "train_state['a'] = train_state['b']",
+        "",
+    ),
+    "a list of lists": (
+        lambda: hs.split_batch({"x": X.tolist()}, 4),
+        errors.ArgumentError,
+        "make an array of a list of numbers",
+        "",
+    ),
+    "weights of classes in a batch": (
+        lambda: hs.split_batch({**BATCH, "weights": np.ones(10)}, 4),
+        errors.LeadingAxisError,
+        "batch['x'] has shape (8, 3), but batch['weights'] has shape (10,)",
+        "",
+    ),
     "metrics of an update": (
         lambda: hs.mean_metrics([{"loss": 1.0}]),
         errors.ArgumentError,
@@ -334,3 +380,12 @@ def test_a_pair_of_a_partial_is_that_of_the_class(args):
 
 def test_one_result_of_an_evaluation_is_a_mean():
     assert hs.mean_metrics({"error": 2.0, "examples": 3}) == {"error": 2.0}
+
+
+@pytest.mark.parametrize("make", [hs.shard_update, hs.shard_map_update])
+def test_a_runner_may_be_called_twice_in_a_compiled_loop(make):
+    options = {"check_replicas": False} if make is hs.shard_map_update else {}
+    run = make(UPDATE, hs.data_mesh(four()), **options)
+    train_state, batch = run.place(start()), run.feed(BATCH)
+    twice, _ = jax.jit(lambda t, b: run(run(t, b)[0], b))(train_state, batch)
+    assert twice.step == 2

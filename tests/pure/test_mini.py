@@ -978,7 +978,7 @@ ERRORS = {
     "stateless apply": (
         lambda hk: stateless(hk).apply({}, None),
         *NO_PLACE,
-        "hk.transform_with_state(…)",
+        "hk.transform_with_state",
     ),
 }
 

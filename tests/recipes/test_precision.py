@@ -371,7 +371,7 @@ def test_what_is_around_the_scale_would_see_scaled_gradients_and_is_refused(arou
     optimizer = around(scale_loss(optax.sgd(0.1), jmp.StaticLossScale(8.0)))
     params = {"a": {"w": jnp.ones(())}, "b": {"w": jnp.ones(())}}
     train_state = hs.TrainState(params, {}, optimizer.init(params), jax.random.key(0), jnp.int32(0))
-    with pytest.raises(LossScaleError, match="scale_loss is not the outermost optimizer"):
+    with pytest.raises(LossScaleError, match="from scale_loss as the outermost optimizer"):
         make_scaled_update(product, optimizer)(train_state, {"x": jnp.ones(2)})
 
 

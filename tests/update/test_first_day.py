@@ -426,6 +426,6 @@ def test_an_axis_that_is_not_bound_is_named_with_the_one_that_is(name):
     run = RUNNERS[name](step)
     with pytest.raises(UnboundAxisError) as caught:
         run(run.place(jnp.float32(0)), run.feed(np.ones(8, np.float32)))
-    bound = f"the axis '{run.axis_name}' and no other" if run.axis_name else "no axis, because"
+    bound = f"averages over the axis '{run.axis_name}'" if run.axis_name else "binds no axis"
     assert caught.value.what == "the axis 'batch' is used, but it is not bound here."
-    assert caught.value.why.startswith(f"this runner binds {bound}")
+    assert caught.value.why.startswith(f"this runner {bound}")
