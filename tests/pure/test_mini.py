@@ -973,7 +973,7 @@ ERRORS = {
     "stateless init": (
         lambda hk: stateless(hk).init(None),
         *NO_PLACE,
-        "right: hk.transform_with_state(…)",
+        "pure_pair",
     ),
     "stateless apply": (
         lambda hk: stateless(hk).apply({}, None),
