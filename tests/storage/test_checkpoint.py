@@ -920,6 +920,7 @@ def test_a_step_that_is_damaged_again_replaces_what_was_set_aside(tmp_path):
     assert restore_checkpoint(tmp_path, train_state_of()).skipped == ()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of old Orbax
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_a_damaged_file_is_named_whether_or_not_its_bytes_are_read_before(
     tmp_path, monkeypatch, size

@@ -69,6 +69,8 @@ def test_each_step_and_each_device_draws_its_own_number(name, key):
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("name", ["jit", "scan", "pmap", "shard", "shard_map"])
 def test_noise_is_that_of_the_optimizer_alone_and_the_same_on_all_devices(name, key):
+    if name == "shard_map" and (0, 6) <= jax.__version_info__ < (0, 8):
+        pytest.skip("this JAX draws no random number of a given sharding there, as Optax asks for")
     noisy = optax.chain(optax.add_noise(0.1, 0.5, 3), optax.sgd(1.0))
     run = RUNNERS[name](hs.make_update(loss_fn, noisy))
     train_state = hs.init_train_state(init, noisy, KEYS[key](7))
