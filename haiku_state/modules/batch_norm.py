@@ -217,7 +217,7 @@ def _reduced(rank: int, axis: Sequence[int] | None, channel: int) -> tuple[int, 
 def _running(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Array:
     average = ema.average
     if average.shape != expected:  # it might silently broadcast
-        counter = ema.state_dict()[f"{ema.module_name}/counter"]
+        counter = ema.state_dict().get(f"{ema.module_name}/counter")
         path = f"state[{ema.module_name!r}]['average']"
         raise shape_error(path, average.shape, expected, np.ndim(counter) > 0)
     return average
