@@ -219,7 +219,7 @@ def _running(ema: ExponentialMovingAverage, expected: tuple[int, ...]) -> jax.Ar
     if average.shape != expected:  # it might silently broadcast
         counter = ema.state_dict().get(f"{ema.module_name}/counter")
         path = f"state[{ema.module_name!r}]['average']"
-        raise shape_error(path, average.shape, expected, np.ndim(counter) > 0)
+        raise shape_error(path, average.shape, expected, counter is not None and counter.ndim > 0)
     return average
 
 
