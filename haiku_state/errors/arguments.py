@@ -511,7 +511,7 @@ def devices(given: Any, call: str) -> ArgumentError | None:
     if given in ("cpu", "gpu", "tpu", "cuda", "rocm"):
         fitting = f'jax.devices("{given}")'
     lines = {}
-    if fitting:
+    if fitting and given != 0:
         shown = f'"{given}"' if isinstance(given, str) else str(given)
         lines = {"wrong": call.format(shown), "right": call.format(fitting)}
     return _of_update("devices", repr(given), _("a list of devices"), why, **lines)

@@ -72,8 +72,7 @@ def make_evaluate(
             raise arguments.train_state(train_state)
         params, state, step = train_state.params, train_state.state, train_state.step
         if jnp.ndim(step):
-            at = {"path": "train_state.step", "shape": jnp.shape(step), "expected": ()}
-            raise DeviceStackedError(**at)
+            raise DeviceStackedError(path="train_state.step", shape=jnp.shape(step), expected=())
         with named_errors(params=params, state=state, batch=batch):
             result = metrics_fn(params, state, batch)
             if not isinstance(result, tuple) or len(result) != 2:

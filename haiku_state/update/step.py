@@ -103,11 +103,13 @@ def make_update(
             raise arguments.train_state(train_state)
         params, state, opt_state, rng, step = train_state
         if jnp.ndim(step):
-            at = {"path": "train_state.step", "shape": jnp.shape(step), "expected": ()}
-            raise DeviceStackedError(**at)
+            raise DeviceStackedError(path="train_state.step", shape=jnp.shape(step), expected=())
         rng, step_rng = jax.random.split(rng)
         if axis_name is not None:
             step_rng = jax.random.fold_in(step_rng, jax.lax.axis_index(axis_name))
+
+        rows = None if weight is None or axis_name is None else _relative(weight(batch), axis_name)
+        has_rows = rows is None or rows > 0
 
         def mean(tree: Any) -> Any:
             if axis_name is None:
@@ -116,11 +118,6 @@ def make_update(
                 tree = jax.tree.map(lambda leaf: jnp.where(has_rows, leaf, 0), tree)
             return device_mean(tree, axis_name)
 
-        rows: jax.Array | None = None
-        has_rows: jax.Array | bool = True
-        if weight is not None and axis_name is not None:
-            rows = _relative(weight(batch), axis_name)
-            has_rows = rows > 0
         # weighted before the gradient is taken: it passes through the statistics of all devices
         mean_fn = loss_fn if rows is None else scaled_loss(loss_fn, rows)
         grad_fn = jax.value_and_grad(mean_fn, has_aux=True)
