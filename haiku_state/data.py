@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import BatchDivisionError, MissingExtraError, arguments
+from haiku_state.errors import MissingExtraError, arguments
 from haiku_state.typing import Batch
 
 
@@ -107,7 +107,8 @@ def batches(
         ``"drop"`` leaves them out, so that every batch has the same shape and the same weight, for
         training. ``"keep"`` makes a smaller last batch. ``"pad"`` pads the last batch with its
         first row and adds to every batch a ``mask`` of shape (batch_size,), float32, which is 1 for
-        a real row and 0 for a padded row, for evaluation on many devices; it needs named arrays.
+        a real row and 0 for a padded row, for evaluation on many devices; it needs named arrays. A
+        ``mask`` that ``data`` has already stays as it is for real rows.
       skip: how many batches to skip at the beginning, in order to resume where a run stopped.
       part: ``(i, n)`` gives part i of the n equal parts of every batch, for process i of n.
 
@@ -118,7 +119,8 @@ def batches(
       ArgumentError: ``data`` has no rows or arrays of different lengths, ``batch_size`` is below 1
         or gives no batch, ``remainder`` is none of the three, ``skip`` is negative, or ``part`` is
         out of range.
-      BatchDivisionError: the number of parts does not divide ``batch_size``.
+      BatchDivisionError: the number of parts does not divide ``batch_size``, or the rows that
+        ``"keep"`` leaves for the last batch.
 
     Example:
       >>> import numpy as np
@@ -154,11 +156,10 @@ def batches(
     i, n = part
     if not 0 <= i < n:
         raise arguments.part(part)
-    if batch_size % n:
-        raise BatchDivisionError(
-            rows=batch_size,
-            parts=n,
-        )
+    last = rows % batch_size if remainder == "keep" else 0
+    for size in (batch_size, last):
+        if size % n:
+            raise arguments.unequal_parts(size, n)
     order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
 
     def cut() -> Iterator[Batch]:
@@ -172,7 +173,11 @@ def batches(
             own = slice(len(index) * i // n, len(index) * (i + 1) // n)
             batch = jax.tree.map(lambda values: values[index[own]], arrays)  # noqa: B023
             if remainder == "pad":
-                batch["mask"] = (np.arange(batch_size) < real).astype(np.float32)[own]
+                is_real = np.arange(batch_size)[own] < real
+                mask = batch.get("mask", np.ones(len(is_real), np.float32))
+                batch["mask"] = mask * is_real.reshape(-1, *[1] * (mask.ndim - 1)).astype(
+                    mask.dtype
+                )
             yield batch
 
     return cut()

@@ -196,9 +196,10 @@ def test_a_run_goes_on_where_it_has_ended(skip, remainder):
 @pytest.mark.parametrize("remainder", ["drop", "keep", "pad"])
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_the_parts_of_all_processes_are_the_whole_batches(count, remainder):
-    whole = list(hs.batches(DATA, 4, seed=5, remainder=remainder))
+    data = {name: values[:8] for name, values in DATA.items()} if count == 4 else DATA
+    whole = list(hs.batches(data, 4, seed=5, remainder=remainder))
     parts = [
-        list(hs.batches(DATA, 4, seed=5, remainder=remainder, part=(i, count)))
+        list(hs.batches(data, 4, seed=5, remainder=remainder, part=(i, count)))
         for i in range(count)
     ]
     for batch, *own in zip(whole, *parts, strict=True):
@@ -233,3 +234,27 @@ def test_a_stack_of_no_batch_is_refused_at_the_call():
         hs.stack_batches([], 0)
     assert caught.value.what == ("count is 0, but it must be 1 or more.")
     assert list(hs.stack_batches([], 1)) == []
+
+
+@pytest.mark.parametrize("dtype", [np.float32, bool, np.int8])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_padding_keeps_a_mask_of_the_user(dtype, shape):
+    mask = np.random.default_rng(0).integers(0, 2, (10, *shape)).astype(dtype)
+    padded = [*hs.batches({"x": np.arange(10), "mask": mask}, 4, remainder="pad")]
+    found = np.concatenate([batch["mask"] for batch in padded])
+    assert found.dtype == mask.dtype
+    np.testing.assert_array_equal(found[:10], mask)
+    np.testing.assert_array_equal(found[10:], np.zeros((2, *shape)))
+    halves = [
+        [*hs.batches({"mask": mask}, 4, remainder="pad", part=(i, 2))][-1]["mask"] for i in (0, 1)
+    ]
+    np.testing.assert_array_equal(np.concatenate(halves), found[8:])
+
+
+def test_parts_of_a_last_batch_are_equal_or_named():
+    data = {"x": np.arange(10)}
+    with pytest.raises(BatchDivisionError, match="2 rows does not divide among 4 parts"):
+        hs.batches(data, 8, remainder="keep", part=(3, 4))
+    assert len([*hs.batches(data, 8, part=(3, 4))]) == 1
+    parts = [[*hs.batches(data, 8, remainder="keep", part=(i, 2))] for i in (0, 1)]
+    assert [part[-1]["x"].tolist() for part in parts] == [[8], [9]]

@@ -38,6 +38,7 @@ from haiku_state.errors.processes import ProcessStartError
 from haiku_state.errors.recipes import LossScaleError
 from haiku_state.errors.storage import CheckpointDirectoryError
 from haiku_state.errors.updates import (
+    BatchDivisionError,
     DeviceCountError,
     LeadingAxisError,
     MeshPlacementError,
@@ -468,6 +469,12 @@ def uncounted_metrics(rows: Any) -> ArgumentError:
     return _of_update("metrics", ", ".join(names), _('metrics with "examples"'), why)
 
 
+def unequal_parts(rows: int, parts: int) -> BatchDivisionError:
+    """A batch that cannot be divided among the processes."""
+    why = _("each process gets a part of every batch, and all parts have the same number of rows")
+    return BatchDivisionError(rows=rows, parts=parts, kind=_("parts"), why=why)
+
+
 def example_metrics(values: Any) -> ArgumentError:
     """Metrics of an evaluation that are not one number for each example."""
     why = _(
@@ -877,6 +884,15 @@ def checkpoint_url(directory: str) -> ArgumentError:
     return _of_storage("directory", repr(directory), _("a folder of the file system"), why)
 
 
+def checkpoint_name(directory: str) -> ArgumentError:
+    """A path that the file system takes, and the library that writes the arrays does not."""
+    why = _(
+        "Orbax writes arrays by TensorStore, which takes a path in UTF-8, without a backslash and "
+        "without a folder whose name ends in .__lock"
+    )
+    return _of_storage("directory", ascii(directory), _("another name"), why)
+
+
 def checkpoint_keep(keep: Any) -> ArgumentError:
     """A number of checkpoints to keep that is not a positive integer."""
     why = _(
@@ -897,12 +913,12 @@ def checkpoint_position(position: Any) -> ArgumentError:
 
 
 UNWRITABLE = _(
-    "`directory` must be a writable folder with enough free space, the same in all processes; the "
-    "older checkpoints are untouched"
+    "saving needs a writable folder with enough free space, the same in all processes; the older "
+    "checkpoints are untouched"
 )
 UNREADABLE = _(
-    "the checkpoint may be intact, so no older checkpoint was used instead: give this process "
-    "access to the folder and enough memory"
+    "the checkpoint may be intact, so no older checkpoint was used instead; restoring needs access "
+    "to the folder and enough memory"
 )
 
 

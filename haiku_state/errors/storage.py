@@ -52,11 +52,28 @@ class SavedMismatchError(HaikuStateError, ValueError):
     MORE = "api/storage"
 
 
-class SkippedCheckpointWarning(UserWarning):
-    """A checkpoint is damaged, so an older one was restored.
+class CheckpointWarning(UserWarning):
+    """A checkpoint was saved or restored, but something was left.
 
     Args:
       values: what the placeholders of the text stand for.
+    """
+
+    TEXT: ClassVar[str]
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+        super().__init__(translated(self.TEXT).format(**values))
+
+
+class UndeletedCheckpointWarning(CheckpointWarning):
+    """A checkpoint was saved, but an old one cannot be deleted."""
+
+    TEXT = _("{folder} is no longer needed, but it cannot be deleted: {reason}")
+
+
+class SkippedCheckpointWarning(CheckpointWarning):
+    """A checkpoint is damaged, so an older one was restored.
 
     Example:
       >>> from haiku_state.errors import SkippedCheckpointWarning
@@ -66,11 +83,7 @@ class SkippedCheckpointWarning(UserWarning):
           step 6: manifest has changed since it was written
     """
 
-    TEXT: ClassVar[str] = _(
+    TEXT = _(
         "the checkpoint of step {step} in {directory} was restored, because newer ones are "
         "damaged:{skipped}"
     )
-
-    def __init__(self, **values: Any) -> None:
-        self.values = values
-        super().__init__(translated(self.TEXT).format(**values))

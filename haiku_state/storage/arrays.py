@@ -109,7 +109,7 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
 
     Raises:
       ArgumentError: ``arrays`` is not a dict of the form that :func:`to_numpy` returns, a name
-        contains a colon, or an array holds objects.
+        contains a colon, or an array holds no numbers.
 
     Example:
       >>> import pathlib, tempfile, jax.numpy as jnp
@@ -126,9 +126,10 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
     """
     entries: dict[str, Any] = {}
     for names, array in _flattened(arrays).items():
-        array = np.asarray(array)
+        array = _native(np.asarray(array))
         entry = ":".join((*names, str(array.dtype)))
-        if entry.count(":") != 3 or array.dtype.hasobject:
+        is_number = array.dtype == bool or jnp.issubdtype(array.dtype, np.number)
+        if entry.count(":") != 3 or not is_number:
             raise arguments.unsavable_array(_show(names), array)
         known = array.dtype.isbuiltin == 1
         entries[entry] = array if known else array.view(f"u{array.dtype.itemsize}")
@@ -174,7 +175,7 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
             with np.load(stream, allow_pickle=False) as file:
                 for entry, array in file.items():
                     kind, module, name, dtype = entry.split(":")
-                    leaves[kind, module, name] = array.view(jnp.dtype(dtype))
+                    leaves[kind, module, name] = _as_dtype(array, np.dtype(jnp.dtype(dtype)))
             return _nested(leaves)
         # the libraries that read damaged files raise errors of all kinds
         except Exception as error:
@@ -182,6 +183,20 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
                 path=path,
                 damage=errors.as_lines([f"{type(error).__name__}: {error}"]),
             ) from error
+
+
+def _native(array: Array) -> Array:
+    """Return an array in the order of bytes of this machine."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _as_dtype(array: Array, dtype: Any) -> Array:
+    """Return what a file has under the name of a dtype."""
+    dtype = dtype.newbyteorder("=")
+    native = _native(array)
+    if native.dtype == dtype or (dtype.isbuiltin != 1 and native.dtype == f"u{dtype.itemsize}"):
+        return native.view(dtype)
+    raise ValueError(f"{native.dtype} under the name of {dtype}")
 
 
 def _flattened(arrays: Any) -> dict[Path3, Any]:

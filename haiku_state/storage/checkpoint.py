@@ -11,6 +11,7 @@ before Orbax reads it, or, of a large file, if Orbax cannot read it.
 """
 
 import contextlib
+import glob
 import hashlib
 import json
 import logging
@@ -145,13 +146,14 @@ def save_checkpoint(
     directory = _local(directory)
     processes = _Processes(directory, arguments.UNWRITABLE)
 
-    def checked() -> tuple[int, Any]:
+    def checked() -> tuple[int, Any, Any]:
+        _check_name(directory)
         _check_keep(keep)
         _check_position(position)
         arrays = arrays_of(train_state)
-        return _step_of(train_state), arrays
+        return _step_of(train_state), arrays, _nested(arrays)
 
-    step, arrays = processes.each(checked)
+    step, arrays, nested = processes.each(checked)
     unfinished = directory / f"{step}{UNFINISHED}new"
     by_path = leaves_by_path(train_state=arrays)
     leaves = {
@@ -166,24 +168,24 @@ def save_checkpoint(
         if _is_saved(directory, step, leaves):
             return False
         for left in directory.glob(f"[0-9]*{UNFINISHED}*"):  # by a save that failed or was killed
-            shutil.rmtree(left)
+            _delete(left, left.name)
         (unfinished / ARRAYS).mkdir(parents=True)
         return True
 
     def write_arrays() -> None:
-        save = orbax().args.PyTreeSave(_nested(jax.tree.map(to_save, arrays)))
+        save = orbax().args.PyTreeSave(jax.tree.map(to_save, nested))
         _with_handler(unfinished, lambda handler, path: handler.save(path, args=save))
 
     def complete() -> None:
         _with_handler(unfinished, lambda handler, path: handler.finalize(path))
+        _check_complete(unfinished, nested)
         _write_manifest(
             unfinished, {"format": FORMAT, "step": step, "leaves": leaves, "position": position}
         )
         unfinished.rename(directory / str(step))
         for old in _steps_in(directory)[:-keep]:
             # under a name that the next save deletes, in case this one does not finish
-            going = directory / f"{old}{UNFINISHED}old"
-            shutil.rmtree((directory / str(old)).rename(going))
+            _delete(directory / str(old), f"{old}{UNFINISHED}old")
 
     with contextlib.ExitStack() as held:
         if processes.first(is_new):
@@ -274,9 +276,22 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 
 def _local(directory: str | os.PathLike[str]) -> Path:
     """Return the folder; a URL would become a folder of that name here."""
-    if "://" in str(directory):
-        raise arguments.checkpoint_url(str(directory))
-    return Path(os.path.abspath(directory))
+    path = os.fsdecode(directory)
+    if "://" in path:
+        raise arguments.checkpoint_url(path)
+    return Path(os.path.abspath(path))
+
+
+def _check_name(directory: Path) -> None:
+    orbax()  # or say what to install
+    try:
+        path = directory.as_posix().encode()  # of other names, TensorStore may end the process
+        _open_arrays(directory)  # which writes nothing
+        is_known = b"\\" not in path
+    except ValueError:
+        is_known = False
+    if not is_known:
+        raise arguments.checkpoint_name(str(directory))
 
 
 def _check_keep(keep: Any) -> None:
@@ -333,6 +348,18 @@ def _locked(directory: Path) -> Iterator[None]:
         raise arguments.checkpoints_locked(directory) from None
     finally:
         os.close(descriptor)
+
+
+def _delete(folder: Path, name: str) -> None:
+    """Delete a checkpoint, renamed first; if it is a link to another place, delete the link."""
+    try:
+        going = folder.rename(folder.with_name(name))
+        if going.is_symlink():
+            going.unlink()
+        else:
+            shutil.rmtree(going)
+    except OSError as error:  # what is saved is complete all the same
+        warnings.warn(errors.UndeletedCheckpointWarning(folder=folder, reason=error), stacklevel=2)
 
 
 def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
@@ -451,9 +478,6 @@ def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
     which fails where one is running, as in a notebook. It logs nothing: what it raises is
     explained by us.
     """
-    # Orbax brings it, and its handlers take no other paths
-    from etils import epath  # type: ignore[import-untyped]
-
     logs = {log: log.disabled for log in map(logging.getLogger, ("absl", "asyncio"))}
     for log in logs:
         log.disabled = True
@@ -462,10 +486,38 @@ def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
             contextlib.closing(orbax().PyTreeCheckpointHandler()) as handler,
             ThreadPoolExecutor(max_workers=1) as thread,
         ):
-            return thread.submit(call, handler, epath.Path(folder / ARRAYS)).result()
+            return thread.submit(call, handler, _exact(folder / ARRAYS)).result()
     finally:
         for log, was_disabled in logs.items():
             log.disabled = was_disabled
+
+
+def _exact(folder: Path) -> Any:
+    """Return a path as Orbax takes it, which searches in it: no name is a pattern there."""
+    from etils import epath  # type: ignore[import-untyped]  # Orbax brings it
+
+    class Exact(type(epath.Path(folder))):  # type: ignore[misc]
+        def glob(self, pattern: str) -> Iterator[Any]:
+            return (self / name for name in glob.glob(pattern, root_dir=self))
+
+    return Exact(folder)
+
+
+def _check_complete(folder: Path, wanted: Any) -> None:
+    """Reject what Orbax has left incomplete, with no more than a warning in its log."""
+    keys = _open_arrays(folder / ARRAYS).list().result()
+    found = {key.rpartition(b"/")[0].decode() for key in keys}
+    names = {".".join(keys) for keys in orbax().tree.to_flat_dict(wanted)}
+    if names - found:
+        raise OSError(f"Orbax has not written {', '.join(sorted(names - found))}")
+
+
+def _open_arrays(folder: Path) -> Any:
+    """Open what Orbax writes, by the library that it writes it with."""
+    import tensorstore
+
+    base = {"driver": "file", "path": f"{folder.as_posix()}/"}
+    return tensorstore.KvStore.open({"driver": "ocdbt", "base": base}).result()
 
 
 def _nested(tree: Any) -> dict[str, Any]:

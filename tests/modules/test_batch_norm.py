@@ -81,7 +81,8 @@ def test_takes_the_arguments_of_haikus(method):
     )
     *own, last = ours.values()
     own += [] if last.name == "mask" else [last]
-    assert [(p.name, p.default) for p in own] == [(p.name, p.default) for p in theirs.values()]
+    described = [(p.name, p.kind, p.default) for p in own]
+    assert described == [(p.name, p.kind, p.default) for p in theirs.values()]
 
 
 @each_layout

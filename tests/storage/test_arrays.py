@@ -313,3 +313,46 @@ def test_bfloat16_is_stored_as_its_bits(tmp_path):
     assert stored.dtype == np.uint16
     upper = np.asarray(values.astype(jnp.float32)).view(np.uint32) >> np.uint32(16)
     assert stored.tolist() == upper.tolist()
+
+
+def test_arrays_of_another_machine_come_back_as_numbers(tmp_path):
+    """A file that NumPy has written in the other order of bytes, under the names of this format."""
+    foreign = {name: np.arange(1, 4, dtype=f">{name}") for name in ("f4", "f8", "i4", "u2")}
+    entries = {
+        f"params:m:{a}:{array.dtype.newbyteorder('=')}": array for a, array in foreign.items()
+    }
+    np.savez(tmp_path / "names.npz", **entries)
+    np.savez(tmp_path / "old.npz", **{f"params:m:{a}:{b.dtype}": b for a, b in foreign.items()})
+    hs.storage.save_numpy(tmp_path / "ours.npz", {"params": {"m": foreign}, "state": {}})
+    for name in ("names", "old", "ours"):
+        loaded = hs.storage.load_numpy(tmp_path / f"{name}.npz")["params"]["m"]
+        for short, array in loaded.items():
+            assert array.dtype == np.dtype(short)
+            assert array.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "array"),
+    [("int32", np.ones(2, np.float32)), ("bfloat16", np.ones(2, np.int16)), ("float32", ["a"])],
+)
+def test_another_dtype_than_the_name_says_is_no_reinterpretation(tmp_path, dtype, array):
+    np.savez(tmp_path / "a.npz", **{f"params:m:w:{dtype}": array})
+    with pytest.raises(errors.DamagedFileError, match=f"under the name of {dtype}"):
+        hs.storage.load_numpy(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int4", "uint4", "float8_e4m3fn", "bfloat16", "complex64", "bool"]
+)
+def test_small_dtypes_come_back(tmp_path, dtype):
+    array = np.array([0, 1, 1]).astype(jnp.dtype(dtype))
+    hs.storage.save_numpy(tmp_path / "a.npz", {"params": {"m": {"w": array}}, "state": {}})
+    loaded = hs.storage.load_numpy(tmp_path / "a.npz")["params"]["m"]["w"]
+    assert loaded.dtype == array.dtype
+    assert loaded.tobytes() == array.tobytes()
+
+
+def test_texts_are_no_numbers(tmp_path):
+    arrays = {"params": {"m": {"w": np.array(["a", "bcd"])}}, "state": {}}
+    with pytest.raises(errors.ArgumentError, match="array of numbers"):
+        hs.storage.save_numpy(tmp_path / "a.npz", arrays)

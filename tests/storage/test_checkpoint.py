@@ -798,7 +798,7 @@ def test_a_folder_that_may_not_be_written_is_refused(tmp_path):
     assert restore_checkpoint(tmp_path, train_state_of()).train_state.step == 1
 
 
-@pytest.mark.parametrize("function", ["_nested", "_write_manifest"])
+@pytest.mark.parametrize("function", ["_check_complete", "_write_manifest"])
 def test_a_save_that_fails_halfway_leaves_the_older_ones_alone(
     tmp_path, monkeypatch, capfd, function
 ):
