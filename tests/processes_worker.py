@@ -105,6 +105,22 @@ def place(*arguments, bias, delay):
     print("placed", flush=True)
 
 
+def feed(*arguments, sizes):
+    """Feed batches of these numbers of rows; print their sum, and how often the processes spoke."""
+    _started(*arguments)
+    mesh, exchanges = hs.data_mesh(), []
+    asked = exchange.values_of_all
+    exchange.values_of_all = lambda *given: (exchanges.append(given), asked(*given))[1]
+    run = hs.shard_update(
+        lambda total, batch, *, axis_name=None: (total + batch["x"].sum(), {}), mesh
+    )
+    total = run.place(jax.numpy.float32(0))
+    placed = len(exchanges)
+    for size in sizes:
+        total, _ = run(total, run.feed({"x": np.ones(size, np.float32)}))
+    print("fed", float(run.one(total)), len(exchanges) - placed, flush=True)
+
+
 def save(*arguments, path):
     """Save checkpoints until the test ends one of the processes."""
     _started(*arguments)

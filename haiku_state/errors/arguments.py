@@ -595,6 +595,21 @@ def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
     return ReplicaMismatchError(paths=as_lines(different), why=why)
 
 
+def batches_differ(everywhere: Sequence[tuple[int, Mapping[str, str]]]) -> ArgumentError | None:
+    """Batches whose number, or kind, is not the same in all processes; None if they are."""
+    name = translated(_("number of the batch"))
+    first, *others = ({name: number, **kinds} for number, kinds in everywhere)
+    differing = [
+        f"{path}: {first.get(path)} (process 0), {other.get(path)} (process {i})"
+        for i, other in enumerate(others, 1)
+        for path in {**first, **other}
+        if first.get(path) != other.get(path)
+    ]
+    why = _("all processes run one program on equal parts of one batch")
+    expected = _("arrays of the same shapes and dtypes in all processes")
+    return _of_processes("batch", "; ".join(differing), expected, why) if differing else None
+
+
 def mesh(given: Any, axis_name: str | None) -> ArgumentError | None:
     """What is no mesh, or an axis that it does not have; None if it is a mesh with this axis."""
     if not hasattr(given, "axis_names"):

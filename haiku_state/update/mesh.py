@@ -1,6 +1,7 @@
 """An update step on a mesh of devices: by ``jit`` and shardings, or by ``shard_map``."""
 
 import functools
+import itertools
 import zlib
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -21,6 +22,9 @@ from haiku_state.update.runner import Runner, consumed, donating_jit, on_axis
 
 Tree = TypeVar("Tree")
 Rule = Callable[[str, Any], PartitionSpec | None]
+
+_batches = itertools.count(1)
+_known_kinds: set[tuple[tuple[str, str], ...]] = set()
 
 
 @outside_mesh
@@ -60,7 +64,7 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
       JAX's documentation, `Distributed arrays and automatic parallelization
       <https://docs.jax.dev/en/latest/201/sharding.html>`__.
     """
-    if len({device.process_index for device in mesh.devices.flat}) == jax.process_count() > 1:
+    if _is_of_all(mesh):
         _check_same(train_state)
 
     def place(path: str, leaf: Any) -> jax.Array:
@@ -76,6 +80,12 @@ def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -
     with named_errors(train_state=train_state):
         placed = [place(*named) for named in leaves_by_path(train_state=train_state).items()]
     return jax.tree.unflatten(jax.tree.structure(train_state), placed)
+
+
+def _is_of_all(mesh: Mesh) -> bool:
+    """Return whether there are several processes, and all of them have devices in the mesh."""
+    count = jax.process_count()
+    return count > 1 and len({device.process_index for device in mesh.devices.flat}) == count
 
 
 def _check_same(train_state: Any) -> None:
@@ -99,7 +109,8 @@ def _bytes_of(leaf: Any) -> bytes:
 def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     """Combine the rows that each process has read into one global batch.
 
-    No rows are sent between processes: each device gets its part from its own process.
+    No rows are sent between processes: each device gets its part from its own process. For each new
+    shape, the processes compare theirs, so each of them must call this function.
 
     Args:
       batch: a PyTree of NumPy arrays of shape (rows here, …), the same shapes in every process.
@@ -110,7 +121,9 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
       The same PyTree with leaves of shape (rows here × processes, …), in the order of the mesh.
 
     Raises:
+      ArgumentError: the processes have batches of different shapes or dtypes.
       BatchDivisionError: the rows do not divide evenly among the devices of this process.
+      LostProcessError: another process does not have a batch of a new shape within 300 seconds.
 
     Example:
       >>> import jax, numpy as np
@@ -133,8 +146,24 @@ def _rows_of_all(batch: Tree, mesh: Mesh, axis: str) -> Tree:
     parts = len(sharding.addressable_devices) * mesh.shape[axis] // mesh.size
     if error := division_error(batch, parts):
         raise error
+    if _is_of_all(mesh):
+        _check_same_rows(leaves_by_path(batch=batch))
     put = functools.partial(jax.make_array_from_process_local_data, sharding)
     return jax.tree.map(put, batch)
+
+
+def _check_same_rows(leaves: dict[str, Any]) -> None:
+    """Reject a batch that is not of the same kind in all processes, in each; ask once for a kind.
+
+    They must come to a new kind at the same batch, because they do not ask for the others.
+    """
+    number, kinds = next(_batches), tuple((path, describe(leaf)) for path, leaf in leaves.items())
+    if kinds not in _known_kinds:
+        everywhere = gathered([number, dict(kinds)])
+        if error := arguments.batches_differ(everywhere):
+            are_in_step = all(other == number for other, _kinds in everywhere)
+            raise in_all(error) if are_in_step else error  # else an update waits for ever
+        _known_kinds.add(kinds)
 
 
 def shard_update(

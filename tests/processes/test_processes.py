@@ -243,6 +243,24 @@ def test_train_states_that_differ_between_processes_are_named(workers, bias):
         assert worker.printed() == ([] if bias else ["placed"])
 
 
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [
+        ([8, 8, 12, 8, 12], ""),
+        ([12, 8, 12, 8, 12], "batch['x']: float32[8] (process 0), float32[12] (process 1)"),
+        ([8, 12, 12, 8, 12], "number of the batch: 3 (process 0), 2 (process 1)"),
+    ],
+)
+def test_batches_that_differ_between_processes_are_named(workers, others, found):
+    address = f"localhost:{free_port()}"
+    each = ([8, 8, 12, 8, 12], others)
+    for worker in [workers.start("feed", address, 2, i, sizes=each[i]) for i in (0, 1)]:
+        code, text = worker.end()
+        assert code == (1 if found else 0), text
+        assert found in text
+        assert worker.printed() == ([] if found else ["fed 96.0 2"])
+
+
 DIFFER = """\
 haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
     train_state['b']
