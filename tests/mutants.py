@@ -280,7 +280,10 @@ class Tests(NamedTuple):
 
 
 def statement_of(mutant: Mutant) -> range:
-    """The lines of the statement that has the change, of a compound one those of its head."""
+    """The lines of the statement that has the change, of a compound one those of its head.
+
+    Of a function it is the body: its head runs once, when the module is imported.
+    """
     found = range(mutant.line, mutant.line + 1)
     for node in ast.walk(ast.parse(mutant.file.read_text("utf-8"))):
         if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= node.end_lineno:
@@ -288,6 +291,8 @@ def statement_of(mutant: Mutant) -> range:
             end = body[0].lineno - 1 if body else node.end_lineno
             if mutant.line <= end:
                 found = range(node.lineno, max(node.lineno, end) + 1)
+                if isinstance(node, ast.FunctionDef):
+                    found = range(end + 1, node.end_lineno + 1)
     return found
 
 

@@ -14,6 +14,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
+import haiku_state
 from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
@@ -71,6 +72,13 @@ def _run(words: Sequence[str], can_fork: bool) -> int:
             with matched_versions():
                 module = importlib.import_module(f"haiku_state.commands.{name}.command")
             module.add_arguments(command)
+    version = f"haiku_state {haiku_state.__version__}"
+    parser.add_option(
+        "--version", action="version", version=version, text=_("show the version and exit")
+    )
+    if not words:
+        parser.print_help()
+        return 0
     gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
     parser.set_defaults(can_fork=can_fork)
     options = parser.parse_args(words)

@@ -1,6 +1,7 @@
 """The parser of the command line, and its way to stderr and out."""
 
 import argparse
+import difflib
 import os
 import re
 import sys
@@ -99,5 +100,12 @@ def _in_language(message: str) -> str:
             values = match.groupdict()
             if "problem" in values:
                 values["problem"] = _in_language(values["problem"])
-            return translated(text).format(**values)
+            return translated(text).format(**values) + _suggestion(**values)
     return message
+
+
+def _suggestion(value: str = "", choices: str = "", **_others: str) -> str:
+    """Return what may be meant by a choice that is none."""
+    known = re.findall(r"[\w.-]+", choices)
+    near = difflib.get_close_matches(value.strip("'"), known, n=1)
+    return translated(_("; did you mean {choice}?")).format(choice=near[0]) if near else ""

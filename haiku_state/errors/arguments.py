@@ -1019,16 +1019,22 @@ def process_identity(name: str, value: Any, expected: str) -> ArgumentError:
     return _of_processes(name, repr(value), expected, why)
 
 
-def no_scheduler(missing: str) -> ProcessStartError:
-    """No arguments, although no scheduler has set the variables."""
+def no_scheduler(error: Exception | None) -> ProcessStartError:
+    """No arguments, although no scheduler tells them; what JAX raised when it asked one, if so."""
     what = _(
-        "start_processes() was called without arguments, but the environment has no {missing}."
+        "start_processes() was called without arguments, but JAX does not find the other "
+        "processes: {reason}."
     )
     why = _(
-        "without arguments, JAX asks the scheduler that started the process (Slurm, Open MPI, "
-        "Kubernetes, a TPU pod); without one, pass the arguments"
+        "without arguments, JAX reads the variables of the scheduler that started the process "
+        "(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the arguments"
     )
-    return ProcessStartError(what=what, missing=missing, why=why)
+    reason = translated(_("it recognizes no scheduler"))
+    if isinstance(error, KeyError):
+        reason = translated(_("{variable} is not set")).format(variable=error.args[0])
+    elif error:
+        reason = traceback.format_exception_only(error)[0].strip().rstrip(".")
+    return ProcessStartError(what=what, reason=reason, why=why)
 
 
 def taken_port(address: str, error: OSError) -> ProcessStartError:

@@ -152,12 +152,11 @@ def _scheduled(timeout: float) -> tuple[str, int, int]:
     """Return what JAX reads from the variables that a scheduler has set."""
     try:
         address, count, index = scheduler_processes(round(timeout))
-    except KeyError as error:
-        raise arguments.no_scheduler(error.args[0]) from None
-    if address is not None and count is not None and index is not None:
-        return address, count, index
-    found = {"coordinator": address, "num_processes": count, "process_id": index}
-    raise arguments.no_scheduler(", ".join(name for name in found if found[name] is None))
+    except Exception as error:  # each scheduler is asked in its own way
+        raise arguments.no_scheduler(error) from error
+    if address is None or count is None or index is None:
+        raise arguments.no_scheduler(None)
+    return address, count, index
 
 
 def _is_alone_on_machine() -> bool:

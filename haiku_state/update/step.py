@@ -261,7 +261,7 @@ def example_mean(
     """
     values = jnp.asarray(values)
     wide = as_metric(values)
-    rows = jnp.ones(values.shape[:1]) if mask is None else jnp.asarray(mask)
+    rows = jnp.ones(()) if mask is None else jnp.asarray(mask)
     rows = rows.astype(wide.dtype).reshape(rows.shape + (1,) * (values.ndim - rows.ndim))
     weights = jnp.broadcast_to(rows, values.shape)
     # `where`, so that a NaN in a padded row does not spoil the sum

@@ -411,6 +411,35 @@ def test_doctor_runs_where_nothing_but_python_can_be_imported(tmp_path, user):
     assert "  FAIL  import jax          SystemError: imported\n" in ran.stdout
 
 
+@pytest.mark.parametrize(
+    "name", ["haiku.py", "optax.py", "jax.py", "random.py", "numpy/__init__.py"]
+)
+def test_the_doctor_names_the_file_that_hides_a_library(name, user):
+    file = user.folder / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("import jax\nkey = jax.random.key(0)\n")
+    (user.folder / "training.py").write_text("1 / 0\n")
+    ran = user.haiku_state("doctor")
+    assert (ran.returncode, ran.stderr) == (1, "")
+    shown = name.replace("__init__.py", "")
+    assert ran.stdout.splitlines()[-1] == (
+        f"  The cause is in this folder: Python imports {shown} instead of the library of that "
+        "name. Under another name, it hides nothing."
+    )
+    file.rename(file.with_name("mine.py"))  # what it says, followed
+    assert user.haiku_state("doctor").returncode == 0
+
+
+def test_a_file_of_the_folder_hides_nothing_from_the_command(user):
+    for name in ("haiku", "optax", "jax", "random", "numpy"):
+        (user.folder / f"{name}.py").write_text("1 / 0\n")
+    ran = user.haiku_state("train", "--epochs", 1, "--model", "regression")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    (user.folder / "own.py").write_text("def f(x): return 2 * x\n")
+    ran = user.haiku_state("explain", "own:f", "--args", "1.0")
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 def test_doctor_refuses_an_argument_with_one_line(unmatched, user):
     folder, _ = unmatched
     ran = user.haiku_state("doctor", "--loud", env=environment(folder))

@@ -130,7 +130,10 @@ def test_a_package_without_notebooks_says_where_they_are(lab, tmp_path):
     (tmp_path / "package/haiku_lessons_en.zip").unlink()
     code, text, _started = lab()
     assert code == 2
-    assert "download haiku_lessons_en.zip from the site" in text
+    assert (
+        "pass the file that the lessons of the built site offer: --from haiku_lessons_en.zip"
+        in text
+    )
 
 
 def test_a_file_is_no_folder(lab, tmp_path):

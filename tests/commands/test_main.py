@@ -70,24 +70,49 @@ def test_a_process_that_does_not_come_ends_the_other_with_a_message(user):
     assert "process 0 of 2 could not join the others at localhost:" in ran.stderr
 
 
-@pytest.mark.parametrize("name", ["sklearn", "matplotlib"])
-def test_without_the_extra_one_line_says_what_to_install(name, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("name", "options", "requirement"),
+    [
+        ("sklearn", [], "scikit-learn>=1.5.2"),
+        ("matplotlib", ["--plot", "curves.png"], "matplotlib>=3.9.2"),
+        ("orbax", ["--checkpoint-dir", "run"], "orbax-checkpoint>=0.6.4"),
+    ],
+)
+def test_what_an_option_needs_is_asked_for_with_it(
+    name, options, requirement, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, name, None)
-    assert main(["train"]) == 1
+    assert main(["train", *options]) == 1
     assert capsys.readouterr().err == (
-        f"haiku_state: error: {name} is not installed; "
-        "the core of the package works without it; "
-        '`python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"` adds it\n'
+        f"haiku_state: error: {name} is not installed; the core of the package works without it; "
+        f'`python -m pip install "{requirement}"` adds it\n'
     )
+    if options:
+        assert main(["train", "--model", "regression", "--epochs", "1"]) == 0
 
 
-def test_without_orbax_one_line_says_what_to_install(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "orbax", None)
-    assert main(["train", "--checkpoint-dir", "run"]) == 1
-    assert capsys.readouterr().err == (
-        "haiku_state: error: orbax is not installed; the core of the package works without it; "
-        '`python -m pip install "orbax-checkpoint>=0.6.4"` adds it\n'
-    )
+def test_a_bare_command_shows_its_help(capsys):
+    assert main([]) == 0
+    assert "doctor" in capsys.readouterr().out
+
+
+def test_the_version(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"haiku_state {hs.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"), [(["trian"], "train"), (["train", "--model", "clasifier"], "classifier")]
+)
+def test_a_slip_is_answered_with_what_is_meant(words, meant, capsys):
+    with pytest.raises(SystemExit):
+        main(words)
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["xyz"])
+    assert "did you mean" not in capsys.readouterr().err
 
 
 class Full(io.StringIO):

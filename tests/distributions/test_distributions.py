@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "haiku_state"
 CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
-EXTRAS = {"data", "checkpoint", "docs", "test", "dev", "bench", "exercises", "lab"}
+EXTRAS = {"data", "plot", "checkpoint", "docs", "test", "dev", "bench", "exercises", "lab"}
 OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
 IN_SDIST = {
     "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
@@ -145,5 +145,5 @@ def test_a_command_that_needs_more_says_what_to_install(empty_environment, tmp_p
     ran = run(empty_environment, "-m", "haiku_state", "train", folder=tmp_path)
     assert ran.returncode == 1
     [line] = re.findall(r"`python -m (pip install .+)` adds it\n", ran.stderr)
-    assert line == 'pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"'
+    assert line == 'pip install "scikit-learn>=1.5.2"'
     pip(empty_environment, *shlex.split(line)[1:], "--dry-run")

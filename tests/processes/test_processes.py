@@ -510,27 +510,63 @@ def without_scheduler(monkeypatch):
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("job", [None, "7"])
-def test_no_arguments_and_no_scheduler(monkeypatch, job):
+SLURM = {
+    "SLURM_JOB_ID": "7",
+    "SLURM_STEP_NODELIST": "a",
+    "SLURM_NTASKS": "2",
+    "SLURM_PROCID": "0",
+    "SLURM_LOCALID": "0",
+    "SLURM_STEP_NUM_NODES": "1",
+}
+UNKNOWN = "it recognizes no scheduler"
+
+
+@pytest.mark.parametrize(
+    ("variables", "reasons"),
+    [
+        ({}, {UNKNOWN}),
+        # JAX 0.6 and older take the number of the job alone for a scheduler
+        ({"SLURM_JOB_ID": "7"}, {UNKNOWN, "SLURM_STEP_NODELIST is not set"}),
+        *[
+            ({key: SLURM[key] for key in SLURM if key != name}, {UNKNOWN, f"{name} is not set"})
+            for name in ("SLURM_STEP_NODELIST", "SLURM_NTASKS", "SLURM_LOCALID")
+        ],
+        (
+            {**SLURM, "SLURM_JOB_ID": "abc"},
+            {"ValueError: invalid literal for int() with base 10: 'abc'"},
+        ),
+        (
+            {**SLURM, "SLURM_NTASKS": "2(x2)"},
+            {"ValueError: invalid literal for int() with base 10: '2(x2)'"},
+        ),
+    ],
+)
+def test_no_arguments_and_no_scheduler(monkeypatch, variables, reasons):
     without_scheduler(monkeypatch)
-    if job:
-        monkeypatch.setenv("SLURM_JOB_ID", job)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
     with pytest.raises(ProcessStartError) as error:
         start_processes()
-    # JAX 0.6 and older take the number of the job alone for a scheduler, and look for the rest
-    missing = {"coordinator, num_processes, process_id"} | (
-        {"SLURM_STEP_NODELIST"} if job else set()
-    )
-    assert text_of(error) in {ENVIRONMENT.format(missing=name) for name in missing}
+    assert text_of(error) in {ENVIRONMENT.format(reason=reason) for reason in reasons}
 
 
 ENVIRONMENT = """\
-ProcessStartError: start_processes() was called without arguments, but the environment has no \
-{missing}.
-  why:   without arguments, JAX asks the scheduler that started the process (Slurm, Open MPI, \
-Kubernetes, a TPU pod); without one, pass the arguments
+ProcessStartError: start_processes() was called without arguments, but JAX does not find the \
+other processes: {reason}.
+  why:   without arguments, JAX reads the variables of the scheduler that started the process \
+(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the arguments
   more:  en/api/processes.html
 """
+
+
+def test_open_mpi_5_without_mpi4py(monkeypatch):
+    """Which JAX 0.9 asks for, and raises; the versions before do not recognize it."""
+    without_scheduler(monkeypatch)
+    for name in ("SIZE", "RANK", "LOCAL_RANK"):
+        monkeypatch.setenv(f"OMPI_COMM_WORLD_{name}", "1")
+    with pytest.raises(ProcessStartError, match="does not find the other processes") as error:
+        start_processes()
+    assert UNKNOWN in str(error.value) or "mpi4py" in str(error.value)
 
 
 @pytest.mark.parametrize("count", [0, 1025])

@@ -69,7 +69,7 @@ def test_the_first_lines_install_what_the_home_page_runs(reader):
 
 def test_each_extra_can_be_installed(reader):
     lines = {found[0] for text in blocks("en") for found in EXTRA.finditer(text)}
-    assert {EXTRA.match(line)[1] for line in lines} == {"exercises", "lab", "data,checkpoint"}
+    assert {EXTRA.match(line)[1] for line in lines} == {"exercises", "lab", "data,plot,checkpoint"}
     for line in sorted(lines):
         ran = run(reader, f"source env/bin/activate; {line} --dry-run")
         assert ran.returncode == 0, f"{line}\n{ran.stderr}"

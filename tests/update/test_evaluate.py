@@ -158,3 +158,13 @@ def test_metrics_of_different_lengths_are_refused():
         evaluate(train_state, {"a": np.ones(4), "b": np.ones(2)})
     with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
         evaluate(train_state, {"a": np.float32(4)})
+
+
+def test_a_mask_may_have_the_first_axes_of_the_metrics():
+    """Sentences of different lengths: one number for each word, and a mask over the words."""
+    words = np.float32([[1, 2, 0], [5, 0, 0], [7, 7, 7]])
+    mask = np.float32([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"x": batch["x"]}, state))
+    train_state = hs.TrainState({}, {}, (), jax.random.key(0), jnp.int32(0))
+    found = evaluate(train_state, {"x": words, "mask": mask})
+    assert (found["x"], found["examples"]) == ((1 + 2 + 5) / 3, 3)

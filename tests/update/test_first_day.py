@@ -429,3 +429,15 @@ def test_an_axis_that_is_not_bound_is_named_with_the_one_that_is(name):
     bound = f"averages over the axis '{run.axis_name}'" if run.axis_name else "binds no axis"
     assert caught.value.what == "the axis 'batch' is used, but it is not bound here."
     assert caught.value.why.startswith(f"this runner {bound}")
+
+
+@pytest.mark.parametrize("name", RUNNERS)
+def test_a_step_of_ones_own_may_carry_a_dict(name):
+    """An error of its own stays, and is not taken for that of swapped arguments."""
+
+    def step(carried, batch, *, axis_name=None):
+        raise LookupError("of the user")
+
+    run = RUNNERS[name](step)
+    with pytest.raises(LookupError, match="of the user"):
+        run(run.place({"w": jnp.float32(0)}), run.feed(np.ones(8, np.float32)))

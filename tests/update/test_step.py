@@ -12,7 +12,12 @@ import pytest
 from runners import RUNNERS
 
 import haiku_state as hs
-from haiku_state.errors import LossFunctionError
+from haiku_state.errors import (
+    ArgumentError,
+    DonatedBufferError,
+    LeakedTracerError,
+    LossFunctionError,
+)
 
 # what is made of the loss and the state, and how the error shows it: where JAX cannot differentiate
 # the result, in its words
@@ -201,3 +206,40 @@ def test_a_step_is_lowered_for_plain_numbers_too_and_traces_as_a_call_does():
     compiled = run.lower(train_state, {"f": 2.0}).compile()
     new, metrics = compiled(train_state, {"f": 2.0})
     assert (new.params["w"], metrics["loss"]) == (0.0, 2.0)
+
+
+def test_a_metric_that_leaks_is_named_in_a_plain_call():
+    def leaky(loss, state):
+        jax.lax.scan(lambda carry, row: (carry, kept.append(row)), 0, jnp.ones(2))
+        return loss, (state, {"kept": kept[-1]})
+
+    kept = []
+    update, train_state = square(leaky)
+    with pytest.raises(LeakedTracerError, match=r"metrics\['kept'\]"):
+        update(train_state, {})
+
+
+def test_what_is_no_train_state_is_named_in_a_plain_call():
+    update, train_state = square(lambda loss, state: (loss, (state, {})))
+    for wrong in (update(train_state, {}), {"params": {}}, [*train_state]):
+        with pytest.raises(ArgumentError, match="it must be TrainState"):
+            update(wrong, {})
+
+
+def test_a_step_takes_its_arguments_by_name_and_the_axis_only_so():
+    update, train_state = square(lambda loss, state: (loss, (state, {})))
+    after, _ = update(train_state=train_state, batch={})
+    assert after.step == 1
+    with pytest.raises(TypeError, match="positional"):
+        update(train_state, {}, "devices")
+
+
+def test_a_batch_that_was_deleted_is_named_in_a_plain_call():
+    def loss_fn(params, state, rng, batch):
+        return jnp.mean(params["w"] * batch["x"]), (state, {})
+
+    _, train_state = square(None)
+    batch = {"x": jnp.ones(3)}
+    batch["x"].delete()
+    with pytest.raises(DonatedBufferError, match=r"batch\['x'\] was passed"):
+        hs.make_update(loss_fn, optax.sgd(0.1))(train_state, batch)

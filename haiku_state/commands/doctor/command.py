@@ -5,7 +5,7 @@ import platform
 
 from haiku_state.commands.doctor.probe import STEPS
 from haiku_state.commands.doctor.report import print_outcome, print_versions
-from haiku_state.commands.doctor.trial import breaking_variables, try_steps
+from haiku_state.commands.doctor.trial import breaking_variables, hiding_files, try_steps
 from haiku_state.commands.doctor.versions import compare, installed, read_sets
 
 
@@ -24,4 +24,5 @@ def run(options: argparse.Namespace) -> int:
     print_versions(findings)
     checkpoint = "orbax-checkpoint" in findings.found
     steps = try_steps([name for name in STEPS if checkpoint or name != "save_checkpoint"])
-    return print_outcome(findings, steps, breaking_variables(steps))
+    hiding = hiding_files(steps)
+    return print_outcome(findings, steps, [] if hiding else breaking_variables(steps), hiding)

@@ -23,13 +23,19 @@ def print_versions(findings: Findings) -> None:
     print(flush=True)  # what comes next takes some seconds
 
 
-def print_outcome(findings: Findings, steps: list[Step], breaking: Sequence[str] = ()) -> int:
+def print_outcome(
+    findings: Findings,
+    steps: list[Step],
+    breaking: Sequence[str] = (),
+    hiding: Sequence[str] = (),
+) -> int:
     """Print how each step went, then what to do.
 
     Args:
       findings: what is installed.
       steps: how each step went.
       breaking: the settings of the environment that make a step fail.
+      hiding: the files of this folder that make a step fail.
 
     Returns:
       0 if everything works, 1 if something fails.
@@ -46,7 +52,13 @@ def print_outcome(findings: Findings, steps: list[Step], breaking: Sequence[str]
     else:
         text = _("All steps work, but this set of versions was not tested.")
     print("  " + translated(text).format(failing=", ".join(failing)))
-    if breaking:  # then nothing has to be installed
+    if hiding:
+        text = _(
+            "The cause is in this folder: Python imports {files} instead of the library of that "
+            "name. Under another name, it hides nothing."
+        )
+        print("  " + translated(text).format(files=", ".join(hiding)))
+    elif breaking:  # then nothing has to be installed
         text = _("The cause is in the environment: everything works without {settings}")
         settings = " ".join(breaking).replace("PYTHONOPTIMIZE=2", "PYTHONOPTIMIZE=2 (python -OO)")
         print("  " + translated(text).format(settings=settings))

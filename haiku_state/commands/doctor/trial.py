@@ -4,7 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,6 +39,7 @@ def try_steps(
     wanted: Sequence[str] = tuple(STEPS),
     timeout: float = TIMEOUT,
     variables: dict[str, str] | None = None,
+    folder: str | None = None,
 ) -> list[Step]:
     """Try one step after the other, until one fails.
 
@@ -44,6 +47,7 @@ def try_steps(
       wanted: the names of the steps.
       timeout: how long all steps together may take, in seconds.
       variables: the environment; by default, the environment of this process.
+      folder: the current folder, in which Python looks first; by default, that of this process.
     """
     # as text: the package itself may not be importable, and its folder must not be on the path
     source = Path(__file__).with_name("probe.py").read_text(encoding="utf-8")
@@ -56,6 +60,7 @@ def try_steps(
             timeout=timeout,
             check=False,
             env=environment() if variables is None else variables,
+            cwd=folder,
         )
         output = ran.stdout
         why = _last_words(ran.returncode, ran.stderr)
@@ -67,6 +72,33 @@ def try_steps(
     if len(done) < len(wanted) and all(step.status == "ok" for step in done):
         done.append(Step(wanted[len(done)], "FAIL", why))  # it took the process with it
     return done
+
+
+def hiding_files(steps: list[Step]) -> list[str]:
+    """Find the files of the current folder that are imported in the place of a library.
+
+    Args:
+      steps: how each step went.
+
+    Returns:
+      Their names, if the step that failed works in another folder; nothing if it does not, or if
+      nothing failed.
+    """
+    here = Path.cwd()
+    found = {path.name: path.stem for path in here.glob("*.py")}
+    found |= {f"{path.parent.name}/": path.parent.name for path in here.glob("*/__init__.py")}
+    hiding = sorted(path for path, name in found.items() if _is_elsewhere(name))
+    if all(step.status == "ok" for step in steps) or not hiding:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        again = try_steps([step.name for step in steps], folder=folder)
+    return hiding if all(step.status == "ok" for step in again) else []
+
+
+def _is_elsewhere(name: str) -> bool:
+    """Return whether Python, or what is installed, has a module of this name."""
+    places = [place for place in sys.path if place not in ("", str(Path.cwd()))]
+    return name in sys.stdlib_module_names or PathFinder.find_spec(name, places) is not None
 
 
 def breaking_variables(steps: list[Step]) -> list[str]:

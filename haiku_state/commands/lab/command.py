@@ -21,8 +21,8 @@ ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 """Holds the notebooks, where the package was built with them: the site's build puts them here."""
 
 WITHOUT = _(
-    "this package was built without the notebooks; download {name} from the site and pass it: "
-    "--from {name}"
+    "this package was built without the notebooks; in a checkout, `python -m tox run -e site` "
+    "makes them; elsewhere, pass the file that the lessons of the built site offer: --from {name}"
 )
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
 NO_PART = _("there is no part {part}; the parts are {parts}")

@@ -1,11 +1,15 @@
 """The ``train`` command: its arguments, what is checked before anything runs, and the run."""
 
 import argparse
+import contextlib
 import functools
 import importlib.util
 import math
+import os
+import signal
 import tempfile
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import haiku_state as hs
@@ -19,7 +23,7 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
-NEEDED = {"sklearn": "data", "matplotlib": "data", "orbax": "checkpoint"}
+NEEDED = {"sklearn": "data", "matplotlib": "plot", "orbax": "checkpoint"}
 """Libraries, and the extra of this package that each comes with."""
 SAME = (
     "model", "update", "devices", "epochs", "batch_size", "seed", "checkpoint_dir",
@@ -29,6 +33,7 @@ SAME = (
 
 ONLY_ONE = _("--update {update} runs on one device, not on {devices}; use shard")
 ONE_PROCESS = _("--update {update} runs in one process; with many, use {first} or {second}")
+NOT_SAVED = _("stopped by {signal}, not saved")
 NOT_WRITTEN = _("{path} cannot be written: {reason}")
 
 
@@ -111,19 +116,38 @@ def run(parser: OneLineParser, options: argparse.Namespace) -> int:
       0. Options that do not go together raise ``SystemExit``, after one line on stderr.
     """
     check(parser, options)
-    rows = _train(options)
+    interrupted = threading.Event()
+    rows = _train(options, interrupted)
     if len(rows) < options.epochs:
-        text = _("stopped by SIGTERM, not saved")
-        if options.checkpoint_dir:
-            text = _("stopped by SIGTERM, saved in {folder}")
-        told = translated(text).format(folder=options.checkpoint_dir)
-        parser.exit(143, f"{parser.prog}: {told}")
+        folder = options.checkpoint_dir
+        text = _("stopped by {signal}, saved in {folder}") if folder else NOT_SAVED
+        code, name = (130, "Ctrl-C") if interrupted.is_set() else (143, "SIGTERM")
+        parser.exit(code, f"{parser.prog}: {translated(text).format(signal=name, folder=folder)}")
     if hs.processes.is_main_process():
         print(f"test {TASKS[options.model].score_name} {rows[-1].test_score:.4f}")
         if options.plot:
             save_plot(rows, options.model, options.plot)
             print(f"plot {options.plot}")
     return 0
+
+
+@contextlib.contextmanager
+def _watch_signals(saves: bool, interrupted: threading.Event) -> Iterator[Callable[[int], bool]]:
+    """Watch for SIGTERM, and let Ctrl-C do the same once if that saves something."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def ask(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        interrupted.set()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with hs.processes.watch_sigterm() as stops:
+        if saves and before != signal.SIG_IGN:  # as it is in the background of a shell
+            signal.signal(signal.SIGINT, ask)
+        try:
+            yield stops
+        finally:
+            signal.signal(signal.SIGINT, before)
 
 
 def check(parser: OneLineParser, options: argparse.Namespace) -> None:
@@ -140,12 +164,15 @@ def check(parser: OneLineParser, options: argparse.Namespace) -> None:
     if options.checkpoint_every and not options.checkpoint_dir:
         parser.reject(_("--checkpoint-every needs --checkpoint-dir DIR"))
     for name, extra in NEEDED.items():
-        is_needed = extra == "data" or options.checkpoint_dir
-        if is_needed and importlib.util.find_spec(name) is None:
+        is_needed = {"data": True, "plot": options.plot, "checkpoint": options.checkpoint_dir}
+        if is_needed[extra] and importlib.util.find_spec(name) is None:
             raise MissingExtraError(library=name, extra=extra)
 
 
-def _train(options: argparse.Namespace) -> list[Epoch]:
+def _train(options: argparse.Namespace, interrupted: threading.Event) -> list[Epoch]:
+    watch_signals = functools.partial(
+        _watch_signals, options.checkpoint_dir is not None, interrupted
+    )
     run_training = functools.partial(
         train,
         options.model,
@@ -161,7 +188,7 @@ def _train(options: argparse.Namespace) -> list[Epoch]:
     if options.coordinator is None:
         if options.checkpoint_dir is None:
             return run_training()
-        with hs.processes.watch_sigterm() as stops:
+        with watch_signals() as stops:
             return run_training(stops=stops)
     address = None if options.coordinator == "auto" else options.coordinator
     hs.processes.start_processes(
@@ -175,7 +202,7 @@ def _train(options: argparse.Namespace) -> list[Epoch]:
     try:
         with (
             hs.processes.watch_processes(options.timeout) as watch,
-            hs.processes.watch_sigterm() as stops,
+            watch_signals() as stops,
         ):
             return run_training(progress=watch.progress, stops=stops)
     except (Exception, KeyboardInterrupt) as error:
