@@ -7,6 +7,19 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "the two are of the same length by construction": [
         ("pure/functionalize.py", r"zip\(chosen, fields"),
         ("storage/leaves.py", r"zip\(leaves.items\(\), names"),
+        ("storage/checkpoint.py", r"with_dicts\(places\)\).items\(\), \*\*\{\}"),
+    ],
+    "all members of an ensemble are at the same step": [
+        ("storage/checkpoint.py", r"np.ravel\(step\)\[ ?-?1\]"),
+    ],
+    "JSON is written in ASCII": [
+        ("storage/checkpoint.py", r"write_text\(text, \*\*\{\}\)"),
+    ],
+    "an array of NumPy is saved as one of JAX on one device": [
+        ("storage/leaves.py", r"\+is_copied = .* > 0"),
+    ],
+    "the modules that are looked at have no params": [
+        ("pure/pair.py", r"_refuse_stacked, params=True"),
     ],
     "the dtypes were compared before": [
         ("storage/checkpoint.py", r"ArrayRestoreArgs\(sharding=data.sharding, \*\*\{\}\)"),
