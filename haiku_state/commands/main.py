@@ -8,6 +8,7 @@ import gc
 import importlib
 import io
 import os
+import re
 import signal
 import sys
 import traceback
@@ -18,7 +19,7 @@ import haiku_state
 from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import translated
+from haiku_state.errors.language import languages, reading, translated
 from haiku_state.errors.versions import matched_versions
 
 HELP = {
@@ -30,6 +31,8 @@ HELP = {
     "explain": _("show why a function is not pure"),
     "doctor": _("show which versions are installed, what fails, and what to install instead"),
 }
+LANGUAGE = _("language of what is printed")
+HAVE_LANGUAGE = ("exercises", "lab")  # where it is that of files as well
 REMEDY = _("{problem}; {why}")
 DOCTOR = _("{problem}; `python -m haiku_state doctor` looks for the cause")
 
@@ -51,13 +54,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     is_own = arguments is None  # then this process has no threads and no arrays yet
     if is_own:
         _take_over()
-    try:
+    words = sys.argv[1:] if arguments is None else arguments
+    with _language_of(words):
         try:
-            return _run(sys.argv[1:] if arguments is None else arguments, can_fork=is_own)
-        finally:
-            print(end="", flush=True)  # stdout may be a closed pipe, or a file on a full disk
-    except (Exception, KeyboardInterrupt) as error:
-        return explain(error)
+            try:
+                return _run(words, can_fork=is_own)
+            finally:
+                print(end="", flush=True)  # stdout may be a closed pipe, or a file on a full disk
+        except (Exception, KeyboardInterrupt) as error:
+            return explain(error)
+
+
+def _language_of(words: Sequence[str]) -> contextlib.AbstractContextManager[None]:
+    """Speak the language of ``--lang``, also in what is said before the words are parsed."""
+    given = re.search(r"(?:^|\0)--lang[=\0]([^\0]*)", "\0".join(words))
+    known = given is not None and given[1] in languages()
+    return reading(given[1]) if given and known else contextlib.nullcontext()
 
 
 def _run(words: Sequence[str], can_fork: bool) -> int:
@@ -68,10 +80,13 @@ def _run(words: Sequence[str], can_fork: bool) -> int:
     for name, text in HELP.items():
         about = translated(text)
         command = commands.add_parser(name, help=about, description=about)
+        if name not in HAVE_LANGUAGE:
+            command.add_option("--lang", choices=[*languages()], text=LANGUAGE)
         if words[:1] == [name]:  # the others may need what is not installed, and take seconds
             with matched_versions():
                 module = importlib.import_module(f"haiku_state.commands.{name}.command")
             module.add_arguments(command)
+    parser.add_option("--lang", choices=[*languages()], text=LANGUAGE)
     version = f"haiku_state {haiku_state.__version__}"
     parser.add_option(
         "--version", action="version", version=version, text=_("show the version and exit")

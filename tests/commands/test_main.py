@@ -97,6 +97,23 @@ def test_a_bare_command_shows_its_help(capsys):
     assert "doctor" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["doctor", "--lang", ZH, "-h"], [f"--lang={ZH}", "-h"]])
+def test_each_command_speaks_the_language_that_is_asked_for(words, capsys, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_LANG", "en")
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "用法" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["train", "--lang", ZH, "--epochs", "none"])
+    assert re.search(r"[一-鿿]", capsys.readouterr().err)
+    with pytest.raises(SystemExit):
+        main(["doctor", "-h"])
+    assert "usage" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["doctor", "--lang", "xx"])
+    assert "'xx'" in capsys.readouterr().err
+
+
 def test_the_version(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
