@@ -7,6 +7,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "the two are of the same length by construction": [
         ("pure/functionalize.py", r"zip\(chosen, fields"),
         ("storage/leaves.py", r"zip\(leaves.items\(\), names"),
+        ("update/train_state.py", r"zip\(leaves, arrays"),
         ("storage/checkpoint.py", r"with_dicts\(places\)\).items\(\), \*\*\{\}"),
     ],
     "all members of an ensemble are at the same step": [
@@ -33,5 +34,6 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "it takes more memory or time": [
         ("storage/checkpoint.py", r"^-del nested"),
         ("storage/leaves.py", r"@jax.jit"),
+        ("update/runner.py", r"^-self._made = "),
     ],
 }

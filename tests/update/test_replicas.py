@@ -250,3 +250,11 @@ def test_use_devices_in_a_fresh_process(user):
         "jax_num_cpu_devices or use_devices: request enough there, before the first computation\n"
         "  more:  en/update/devices.html\n"
     ), ran.stderr[-2000:]
+
+
+@pytest.mark.parametrize(
+    "tree", [{"a": np.ones((4, 2)), "b": np.ones((3, 2))}, {"a": np.ones(4), "b": np.float32(1)}]
+)
+def test_unreplicate_refuses_leaves_without_one_leading_axis(tree):
+    with pytest.raises(LeadingAxisError):
+        hs.unreplicate(tree)
