@@ -98,8 +98,8 @@ def batches(
     """Split one epoch into batches.
 
     Args:
-      data: a PyTree of arrays of shape (rows, …), such as named arrays or ``(inputs, targets)``;
-        also of lists that NumPy can convert to arrays.
+      data: a PyTree of arrays of shape (rows, …), such as named arrays or ``(inputs, targets)``. A
+        list or a range is one array of rows, so several arrays come in a tuple or a dict.
       batch_size: rows per batch, at least 1; with ``"drop"``, at most the number of rows.
       seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
         order.
@@ -175,9 +175,8 @@ def batches(
             if remainder == "pad":
                 is_real = np.arange(batch_size)[own] < real
                 mask = batch.get("mask", np.ones(len(is_real), np.float32))
-                batch["mask"] = mask * is_real.reshape(-1, *[1] * (mask.ndim - 1)).astype(
-                    mask.dtype
-                )
+                is_real = is_real.reshape(-1, *[1] * (mask.ndim - 1))
+                batch["mask"] = np.where(is_real, mask, np.zeros((), mask.dtype))
             yield batch
 
     return cut()
@@ -192,7 +191,7 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
 
     Returns:
       An iterator over stacks with leaves of shape (count, rows, …). The last stack has the batches
-      that are left; a batch with a different shape begins a new stack.
+      that are left; a batch with a different shape or dtype begins a new stack.
 
     Raises:
       ArgumentError: ``count`` is below 1.
@@ -234,7 +233,8 @@ def _as_array(values: Any) -> Any:
 
 
 def _shapes(batch: Batch) -> Any:
-    return jax.tree.structure(batch), [*map(np.shape, jax.tree.leaves(batch))]
+    leaves = jax.tree.leaves(batch)
+    return jax.tree.structure(batch), [(np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves]
 
 
 def _split(inputs: Any, targets: Any, seed: int, test_fraction: float, stratify: Any) -> Dataset:

@@ -177,7 +177,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(MissingExtraError) as caught:
         hs.load_digits()
-    command = 'python -m pip install "matplotlib>=3.9.2" "scikit-learn>=1.5.2"'
+    command = 'python -m pip install "scikit-learn>=1.5.2"'
     assert f"`{command}`" in str(caught.value)
 
 
@@ -258,3 +258,16 @@ def test_parts_of_a_last_batch_are_equal_or_named():
     assert len([*hs.batches(data, 8, part=(3, 4))]) == 1
     parts = [[*hs.batches(data, 8, remainder="keep", part=(i, 2))] for i in (0, 1)]
     assert [part[-1]["x"].tolist() for part in parts] == [[8], [9]]
+
+
+def test_a_padded_row_has_a_mask_of_zero_whatever_the_user_has_there():
+    data = {"x": np.arange(3), "mask": np.float32([np.nan, 1, -np.inf])}
+    _first, last = hs.batches(data, 2, remainder="pad")
+    np.testing.assert_array_equal(last["mask"], [-np.inf, 0])
+
+
+def test_a_batch_of_another_dtype_begins_a_stack_of_its_own():
+    rows = [{"x": np.int32([1, 2])}, {"x": np.int32([3, 4])}, {"x": np.float32([0.5, 1])}]
+    found = [stack["x"] for stack in hs.stack_batches(rows, 3)]
+    assert [each.dtype for each in found] == [np.int32, np.float32]
+    assert [each.tolist() for each in found] == [[[1, 2], [3, 4]], [[0.5, 1]]]

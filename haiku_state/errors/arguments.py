@@ -914,7 +914,7 @@ def checkpoint_keep(keep: Any) -> ArgumentError:
         "older checkpoints are deleted once the new checkpoint is complete; at least one must "
         "remain"
     )
-    return _of_storage("keep", keep, _("an integer of at least 1"), why)
+    return _of_storage("keep", repr(keep), _("an integer of at least 1"), why)
 
 
 def checkpoint_position(position: Any) -> ArgumentError:
@@ -973,6 +973,18 @@ def checkpoint_format(
         "the checkpoint was written by a newer haiku_state; nothing was read, replaced or deleted"
     )
     return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
+
+
+def folder_is_checkpoint(directory: Any) -> ArgumentError:
+    """A checkpoint in the place of the folder that holds it."""
+    why = _("the folder that holds the checkpoints is asked for, from which the newest is restored")
+    expected = _("the folder around it")
+    return _of_storage("directory", repr(str(directory)), expected, why)
+
+
+def renamed_checkpoint(step: int, saved: Any) -> str:
+    """Say why a checkpoint is damaged: it has the name of another step."""
+    return translated(_("the folder {step} holds step {saved}")).format(step=step, saved=saved)
 
 
 def missing_file(path: str) -> str:
@@ -1064,11 +1076,12 @@ def unjoined(address: str, count: int, index: int) -> ProcessStartError:
 
 def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartError | None:
     """Settings that are not the same in all processes."""
+    first, *others = everywhere
     differences = [
-        f"{name}={first} (process_id=0), {name}={other.get(name)} (process_id={index})"
-        for name, first in everywhere[0].items()
-        for index, other in enumerate(everywhere)
-        if other.get(name) != first
+        f"{name}={first.get(name)} (process_id=0), {name}={other.get(name)} (process_id={index})"
+        for index, other in enumerate(others, 1)
+        for name in {**first, **other}
+        if repr(other.get(name)) != repr(first.get(name))
     ]
     if not differences:
         return None

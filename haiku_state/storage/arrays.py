@@ -1,6 +1,7 @@
 """Params and state as plain NumPy arrays, in memory and in files."""
 
 import os
+import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -86,13 +87,18 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
     if common and all(given[p].shape[1:] == np.shape(wanted[p]) != given[p].shape for p in common):
         shape, expected = given[common[0]].shape, np.shape(wanted[common[0]])
         raise errors.DeviceStackedError(path=_show(common[0]), shape=shape, expected=expected)
-    if found := differences(kinds_of(**_nested(given)), kinds_of(**_nested(wanted))):
+    saved = kinds_of(**_nested(given))
+    loaded = _nested({path: jnp.array(each) for path, each in given.items()})
+    # JAX narrows 64 bits without a word
+    found = differences(saved, kinds_of(**_nested(wanted))) or differences(
+        saved, kinds_of(**loaded)
+    )
+    if found:
         raise errors.SavedMismatchError(
             saved="arrays",
             wanted="params, state",
             differences=errors.as_lines(found),
         )
-    loaded = _nested({path: jnp.array(given[path]) for path in wanted})
     return loaded["params"], loaded["state"]
 
 
@@ -172,6 +178,9 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
     leaves = {}
     with open(path, "rb") as stream:
         try:
+            if not zipfile.is_zipfile(stream):  # else NumPy speaks of pickles
+                raise ValueError("no npz file")
+            stream.seek(0)
             with np.load(stream, allow_pickle=False) as file:
                 for entry, array in file.items():
                     kind, module, name, dtype = entry.split(":")

@@ -154,6 +154,7 @@ def save_checkpoint(
         return _step_of(train_state), arrays, _nested(arrays)
 
     step, arrays, nested = processes.each(checked)
+    processes.agree(directory=str(directory), step=step, position=position)
     unfinished = directory / f"{step}{UNFINISHED}new"
     by_path = leaves_by_path(train_state=arrays)
     leaves = {
@@ -246,7 +247,13 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
     processes = _Processes(directory, arguments.UNREADABLE)
     left_out = [path for path, leaf in leaves_by_path(train_state=like).items() if leaf is ...]
     read = jax.tree.map(lambda leaf: None if leaf is ... else leaf, like)
-    places = processes.each(lambda: arrays_of(allocated(read)))
+
+    def checked() -> Any:
+        _check_name(directory)
+        return arrays_of(allocated(read))
+
+    places = processes.each(checked)
+    processes.agree(directory=str(directory))
     damaged: dict[int, str] = {}
     # listed again each time: the training may be replacing old ones with newer ones
     while untried := processes.first(
@@ -277,9 +284,12 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 def _local(directory: str | os.PathLike[str]) -> Path:
     """Return the folder; a URL would become a folder of that name here."""
     path = os.fsdecode(directory)
-    if "://" in path:
+    if re.match(r"\w{2,}:/", path):  # a Path has one slash only
         raise arguments.checkpoint_url(path)
-    return Path(os.path.abspath(path))
+    folder = Path(os.path.abspath(path))
+    if all((folder / item).is_dir() for item in (ARRAYS, MANIFEST)):
+        raise arguments.folder_is_checkpoint(folder)
+    return folder
 
 
 def _check_name(directory: Path) -> None:
@@ -295,7 +305,7 @@ def _check_name(directory: Path) -> None:
 
 
 def _check_keep(keep: Any) -> None:
-    if not isinstance(keep, int) or keep < 1:
+    if not isinstance(keep, int | np.integer) or keep < 1:
         raise arguments.checkpoint_keep(keep)
 
 
@@ -322,11 +332,15 @@ def _check_position(position: Any) -> None:
 
 def _steps_in(directory: Path) -> list[int]:
     """Return the steps of all checkpoints, including damaged ones, smallest first."""
-    if not directory.exists():
+    try:
+        folders = [*directory.iterdir()]
+    except FileNotFoundError:
+        if directory.is_symlink():  # to nothing
+            raise
         return []
     return sorted(
         int(folder.name)
-        for folder in directory.iterdir()
+        for folder in folders
         if re.fullmatch(r"0|[1-9]\d*", folder.name)
         and any((folder / item).exists() for item in (ARRAYS, MANIFEST))  # else it is not ours
     )
@@ -353,11 +367,11 @@ def _locked(directory: Path) -> Iterator[None]:
 def _delete(folder: Path, name: str) -> None:
     """Delete a checkpoint, renamed first; if it is a link to another place, delete the link."""
     try:
-        going = folder.rename(folder.with_name(name))
-        if going.is_symlink():
-            going.unlink()
+        folder = folder.rename(folder.with_name(name))
+        if folder.is_symlink():
+            folder.unlink()
         else:
-            shutil.rmtree(going)
+            shutil.rmtree(folder)
     except OSError as error:  # what is saved is complete all the same
         warnings.warn(errors.UndeletedCheckpointWarning(folder=folder, reason=error), stacklevel=2)
 
@@ -411,11 +425,12 @@ def _intact(directory: Path, step: int) -> Manifest:
     folder = directory / str(step)
     _check_format(directory, step)
     try:
-        manifest = json.loads((folder / MANIFEST / "metadata").read_bytes())
+        manifest = _manifest_of(folder)
         _check_unchanged(MANIFEST, manifest.pop("sha256", None) == _seal(manifest))
-        _check_unchanged(str(step), manifest["step"] == step)  # somebody may rename the folder
+        if manifest["step"] != step:  # somebody has renamed the folder
+            raise _DamagedError(arguments.renamed_checkpoint(step, manifest["step"]))
         _check_files(folder, manifest["files"], at_most=LARGE)
-    except FileNotFoundError as error:
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         name = Path(error.filename).relative_to(folder).as_posix()
         path = MANIFEST if name.startswith(MANIFEST) else name
         raise _DamagedError(arguments.missing_file(path)) from None
@@ -424,10 +439,17 @@ def _intact(directory: Path, step: int) -> Manifest:
     return manifest
 
 
+def _manifest_of(folder: Path) -> Manifest:
+    manifest = json.loads((folder / MANIFEST / "metadata").read_bytes())
+    if not isinstance(manifest, dict):
+        raise ValueError
+    return manifest
+
+
 def _check_format(directory: Path, step: int) -> None:
     """Reject what a newer version of this package has written: it is not damaged."""
     try:
-        manifest = json.loads((directory / str(step) / MANIFEST / "metadata").read_bytes())
+        manifest = _manifest_of(directory / str(step))
     except (OSError, ValueError):
         return
     found, seal = manifest.get("format", FORMAT), manifest.pop("sha256", None)
@@ -595,6 +617,11 @@ class _Processes(NamedTuple):
     def first(self, call: Callable[[], Any]) -> Any:
         """Call a function in the first process and return its result in each."""
         return gathered(self.each(lambda: call() if jax.process_index() == 0 else None))[0]
+
+    def agree(self, **values: Any) -> None:
+        """Reject what is not the same in all processes, in each of them."""
+        if error := arguments.settings_differ(gathered(values)):
+            raise in_all(error)
 
     def checksums(self, tree: Any) -> dict[str, int]:
         """Return the checksum of each leaf by path; each process adds its shards to it."""

@@ -24,7 +24,7 @@ Tree = TypeVar("Tree")
 Rule = Callable[[str, Any], PartitionSpec | None]
 
 _batches = itertools.count(1)
-_known_kinds: set[tuple[tuple[str, str], ...]] = set()
+_last_kinds: dict[str, str] = {}
 
 
 @outside_mesh
@@ -109,8 +109,8 @@ def _bytes_of(leaf: Any) -> bytes:
 def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     """Combine the rows that each process has read into one global batch.
 
-    No rows are sent between processes: each device gets its part from its own process. For each new
-    shape, the processes compare theirs, so each of them must call this function.
+    No rows are sent between processes: each device gets its part from its own process. Where the
+    shapes change, the processes compare theirs, so each of them must call this function.
 
     Args:
       batch: a PyTree of NumPy arrays of shape (rows here, …), the same shapes in every process.
@@ -123,7 +123,7 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     Raises:
       ArgumentError: the processes have batches of different shapes or dtypes.
       BatchDivisionError: the rows do not divide evenly among the devices of this process.
-      LostProcessError: another process does not have a batch of a new shape within 300 seconds.
+      LostProcessError: another process does not come to a batch of other shapes within 300 seconds.
 
     Example:
       >>> import jax, numpy as np
@@ -153,17 +153,18 @@ def _rows_of_all(batch: Tree, mesh: Mesh, axis: str) -> Tree:
 
 
 def _check_same_rows(leaves: dict[str, Any]) -> None:
-    """Reject a batch that is not of the same kind in all processes, in each; ask once for a kind.
+    """Reject a batch that is not of the same kind in all processes, in each of them.
 
-    They must come to a new kind at the same batch, because they do not ask for the others.
+    They ask where the kind changes, and the first difference is a change in one of them at least.
     """
-    number, kinds = next(_batches), tuple((path, describe(leaf)) for path, leaf in leaves.items())
-    if kinds not in _known_kinds:
-        everywhere = gathered([number, dict(kinds)])
+    number, kinds = next(_batches), {path: describe(leaf) for path, leaf in leaves.items()}
+    if kinds != _last_kinds:
+        everywhere = gathered([number, kinds])
         if error := arguments.batches_differ(everywhere):
             are_in_step = all(other == number for other, _kinds in everywhere)
             raise in_all(error) if are_in_step else error  # else an update waits for ever
-        _known_kinds.add(kinds)
+        _last_kinds.clear()
+        _last_kinds.update(kinds)
 
 
 def shard_update(

@@ -18,7 +18,7 @@ from user import User, free_port
 
 import haiku_state as hs
 from haiku_state.compat import connectable_cpu_devices
-from haiku_state.errors import ArgumentError, BatchDivisionError
+from haiku_state.errors import ArgumentError, BatchDivisionError, arguments
 from haiku_state.errors.processes import LateStartError, LostProcessError, ProcessStartError
 from haiku_state.processes import (
     global_batch,
@@ -230,6 +230,13 @@ haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
 """
 
 
+def test_a_setting_that_process_0_lacks_is_named_and_nan_is_nan():
+    settings = [{"lr": float("nan")}, {"lr": float("nan"), "seed": 1}]
+    found = arguments.settings_differ(settings).what
+    assert found == ("the processes disagree: seed=None (process_id=0), seed=1 (process_id=1).")
+    assert arguments.settings_differ(settings[:1] * 2) is None
+
+
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_train_states_that_differ_between_processes_are_named(workers, bias):
     address = f"localhost:{free_port()}"
@@ -247,6 +254,7 @@ def test_train_states_that_differ_between_processes_are_named(workers, bias):
     ("others", "found"),
     [
         ([8, 8, 12, 8, 12], ""),
+        ([8, 8, 12, 12, 8], "number of the batch: 4 (process 0), 5 (process 1)"),
         ([12, 8, 12, 8, 12], "batch['x']: float32[8] (process 0), float32[12] (process 1)"),
         ([8, 12, 12, 8, 12], "number of the batch: 3 (process 0), 2 (process 1)"),
     ],
@@ -258,7 +266,7 @@ def test_batches_that_differ_between_processes_are_named(workers, others, found)
         code, text = worker.end()
         assert code == (1 if found else 0), text
         assert found in text
-        assert worker.printed() == ([] if found else ["fed 96.0 2"])
+        assert worker.printed() == ([] if found else ["fed 96.0 4"])
 
 
 DIFFER = """\
@@ -268,6 +276,19 @@ haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
 same file
   more:  en/update/pmapped_update.html
 """
+
+
+@pytest.mark.parametrize("what", ["directory", "step"])
+def test_processes_that_save_different_checkpoints_say_so(workers, tmp_path, what):
+    each = [{"path": str(tmp_path), "step": 1}, {"path": str(tmp_path), "step": 1}]
+    each[1] |= {"path": str(tmp_path / "other")} if what == "directory" else {"step": 2}
+    address = f"localhost:{free_port()}"
+    both = [workers.start("save_once", address, 2, i, **each[i]) for i in (0, 1)]
+    for worker in both:
+        code, text = worker.end()
+        assert code == 1, text
+        assert f"the processes disagree: {what}=" in text
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.slow

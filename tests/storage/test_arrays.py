@@ -356,3 +356,20 @@ def test_texts_are_no_numbers(tmp_path):
     arrays = {"params": {"m": {"w": np.array(["a", "bcd"])}}, "state": {}}
     with pytest.raises(errors.ArgumentError, match="array of numbers"):
         hs.storage.save_numpy(tmp_path / "a.npz", arrays)
+
+
+@pytest.mark.parametrize("value", [np.int64(2**40 + 1), np.float64(1) / 3])
+def test_what_jax_would_narrow_is_a_mismatch(value):
+    arrays = {"params": {}, "state": {"c": {"n": np.array([value])}}}
+    with pytest.raises(
+        errors.SavedMismatchError, match=rf"{value.dtype}\[1\] -> {value.dtype.kind}"
+    ):
+        hs.storage.from_numpy(arrays, {}, {"c": {"n": np.zeros(1, value.dtype)}})
+
+
+def test_a_text_is_no_file_of_pickles(tmp_path):
+    (tmp_path / "page.npz").write_text("<html>not found</html>")
+    np.save(tmp_path / "one.npy", np.ones(2))
+    for name in ("page.npz", "one.npy"):
+        with pytest.raises(errors.DamagedFileError, match="no npz file"):
+            hs.storage.load_numpy(tmp_path / name)

@@ -7,6 +7,7 @@ import os
 import random
 import sys
 import warnings
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
@@ -530,7 +531,7 @@ def edit_position(folder):
 
 def test_a_checkpoint_under_the_name_of_another_step_is_not_taken(tmp_path):
     save_checkpoint(tmp_path, train_state_of(1)).rename(tmp_path / "3")
-    with pytest.raises(DamagedFileError, match="step 3: 3 has changed"):
+    with pytest.raises(DamagedFileError, match="step 3: the folder 3 holds step 1"):
         restore_checkpoint(tmp_path, train_state_of())
 
 
@@ -950,3 +951,60 @@ def test_a_damaged_file_is_named_whether_or_not_its_bytes_are_read_before(
 def test_an_error_reaches_the_other_processes_as_it_is(error):
     told = checkpoint._from_text(*json.loads(json.dumps(checkpoint._as_text(error))))
     assert (type(told), str(told)) == (type(error), str(error))
+
+
+@pytest.mark.parametrize("text", ["null", "[]", "3", '"a"', "{}"])
+def test_a_manifest_of_another_kind_is_a_damaged_one(tmp_path, text):
+    for step in (1, 2):
+        save_checkpoint(tmp_path, train_state_of(step))
+    manifest_file(tmp_path / "2").write_text(text)
+    with pytest.warns(SkippedCheckpointWarning, match="manifest has changed"):
+        assert restore_checkpoint(tmp_path, train_state_of()).train_state.step == 1
+    save_checkpoint(tmp_path, train_state_of(2))
+    assert names_in(tmp_path) == ["1", "2", "2.broken"]
+
+
+def test_a_folder_in_the_place_of_a_file_is_damage(tmp_path):
+    for step in (1, 2):
+        save_checkpoint(tmp_path, train_state_of(step))
+    manifest_file(tmp_path / "2").unlink()
+    manifest_file(tmp_path / "2").mkdir()
+    with pytest.warns(SkippedCheckpointWarning, match="manifest is missing"):
+        assert restore_checkpoint(tmp_path, train_state_of()).train_state.step == 1
+
+
+def test_a_checkpoint_is_not_the_folder_around_it(tmp_path):
+    folder = save_checkpoint(tmp_path, train_state_of(1))
+    for call in (
+        lambda: restore_checkpoint(folder, train_state_of()),
+        lambda: save_checkpoint(folder, train_state_of(2)),
+    ):
+        with pytest.raises(ArgumentError, match="must be the folder around it"):
+            call()
+    assert restore_checkpoint(folder.parent, train_state_of()).train_state.step == 1
+    assert names_in(tmp_path) == ["1"]
+
+
+def test_a_path_through_a_file_or_a_link_to_nothing_is_no_empty_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "gone")
+    for name in ("file/run", "link"):
+        with pytest.raises(CheckpointDirectoryError):
+            restore_checkpoint(tmp_path / name, train_state_of())
+
+
+def test_a_bucket_is_named_whether_it_is_a_text_or_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for bucket in ("gs://b/x", Path("gs://b/x"), Path("s3://b")):
+        for call in (save_checkpoint, restore_checkpoint):
+            with pytest.raises(ArgumentError, match="a folder of the file system"):
+                call(bucket, train_state_of(1))
+    assert names_in(tmp_path) == []
+
+
+def test_an_integer_of_numpy_says_how_many_to_keep(tmp_path):
+    for step in (1, 2, 3):
+        save_checkpoint(tmp_path, train_state_of(step), keep=np.int64(2))
+    assert names_in(tmp_path) == ["2", "3"]
+    with pytest.raises(ArgumentError, match="keep is '3'"):
+        save_checkpoint(tmp_path, train_state_of(4), keep="3")

@@ -11,6 +11,7 @@ from haiku_state.errors import (
     BatchDivisionError,
     DeviceCountError,
     DonatedBufferError,
+    LeadingAxisError,
     ReplicaMismatchError,
 )
 
