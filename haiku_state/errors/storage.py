@@ -52,28 +52,11 @@ class SavedMismatchError(HaikuStateError, ValueError):
     MORE = "api/storage"
 
 
-class CheckpointWarning(UserWarning):
-    """A checkpoint was saved or restored, but something was left.
+class SkippedCheckpointWarning(UserWarning):
+    """A checkpoint is damaged, so an older one was restored.
 
     Args:
       values: what the placeholders of the text stand for.
-    """
-
-    TEXT: ClassVar[str]
-
-    def __init__(self, **values: Any) -> None:
-        self.values = values
-        super().__init__(translated(self.TEXT).format(**values))
-
-
-class UndeletedCheckpointWarning(CheckpointWarning):
-    """A checkpoint was saved, but an old one cannot be deleted."""
-
-    TEXT = _("{folder} is no longer needed, but it cannot be deleted: {reason}")
-
-
-class SkippedCheckpointWarning(CheckpointWarning):
-    """A checkpoint is damaged, so an older one was restored.
 
     Example:
       >>> from haiku_state.errors import SkippedCheckpointWarning
@@ -83,7 +66,30 @@ class SkippedCheckpointWarning(CheckpointWarning):
           step 6: manifest has changed since it was written
     """
 
-    TEXT = _(
+    TEXT: ClassVar[str] = _(
         "the checkpoint of step {step} in {directory} was restored, because newer ones are "
         "damaged:{skipped}"
     )
+
+    def __init__(self, **values: Any) -> None:
+        self.values = values
+        super().__init__(translated(self.TEXT).format(**values))
+
+
+class UndeletedCheckpointWarning(UserWarning):
+    """A checkpoint was saved, but an old one cannot be deleted.
+
+    Args:
+      folder: what was to be deleted.
+      reason: why it is still there.
+
+    Example:
+      >>> from haiku_state.errors import UndeletedCheckpointWarning
+      >>> print(UndeletedCheckpointWarning("run/3", "Permission denied"))
+      run/3 is no longer needed, but it cannot be deleted: Permission denied
+    """
+
+    TEXT: ClassVar[str] = _("{folder} is no longer needed, but it cannot be deleted: {reason}")
+
+    def __init__(self, folder: Any, reason: Any) -> None:
+        super().__init__(translated(self.TEXT).format(folder=folder, reason=reason))

@@ -373,7 +373,7 @@ def _delete(folder: Path, name: str) -> None:
         else:
             shutil.rmtree(folder)
     except OSError as error:  # what is saved is complete all the same
-        warnings.warn(errors.UndeletedCheckpointWarning(folder=folder, reason=error), stacklevel=2)
+        warnings.warn(errors.UndeletedCheckpointWarning(folder, error), stacklevel=2)
 
 
 def _is_saved(directory: Path, step: int, leaves: Mapping[str, Any]) -> bool:
