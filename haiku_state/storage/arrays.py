@@ -89,7 +89,7 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
         raise errors.DeviceStackedError(path=_show(common[0]), shape=shape, expected=expected)
     saved = kinds_of(**_nested(given))
     loaded = _nested({path: jnp.array(each) for path, each in given.items()})
-    # JAX narrows 64 bits without a word
+    # JAX silently narrows 64 bits
     found = differences(saved, kinds_of(**_nested(wanted))) or differences(
         saved, kinds_of(**loaded)
     )

@@ -295,7 +295,7 @@ def _local(directory: str | os.PathLike[str]) -> Path:
 def _check_name(directory: Path) -> None:
     orbax()  # or say what to install
     try:
-        path = directory.as_posix().encode()  # of other names, TensorStore may end the process
+        path = directory.as_posix().encode()  # otherwise, TensorStore may end the process
         _open_arrays(directory)  # which writes nothing
         is_known = b"\\" not in path
     except ValueError:

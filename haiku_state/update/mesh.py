@@ -123,7 +123,7 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     Raises:
       ArgumentError: the processes have batches of different shapes or dtypes.
       BatchDivisionError: the rows do not divide evenly among the devices of this process.
-      LostProcessError: another process does not come to a batch of other shapes within 300 seconds.
+      LostProcessError: another process does not come to a batch of different shapes within 300 seconds.
 
     Example:
       >>> import jax, numpy as np
@@ -162,7 +162,7 @@ def _check_same_rows(leaves: dict[str, Any]) -> None:
         everywhere = gathered([number, kinds])
         if error := arguments.batches_differ(everywhere):
             are_in_step = all(other == number for other, _kinds in everywhere)
-            raise in_all(error) if are_in_step else error  # else an update waits for ever
+            raise in_all(error) if are_in_step else error  # else an update never ends
         _last_kinds.clear()
         _last_kinds.update(kinds)
 
