@@ -123,7 +123,7 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     Raises:
       ArgumentError: the processes have batches of different shapes or dtypes.
       BatchDivisionError: the rows do not divide evenly among the devices of this process.
-      LostProcessError: another process does not come to a batch of different shapes within 300 seconds.
+      LostProcessError: another process reaches no batch of different shapes within 300 s.
 
     Example:
       >>> import jax, numpy as np
