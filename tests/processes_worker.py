@@ -107,6 +107,7 @@ def place(*arguments, bias, delay):
 
 def feed(*arguments, sizes):
     """Feed batches of these numbers of rows; print their sum, and how often the processes spoke."""
+    exchange.TIMEOUT = 30
     _started(*arguments)
     mesh, exchanges = hs.data_mesh(), []
     asked = exchange.values_of_all
