@@ -154,7 +154,7 @@ def save_checkpoint(
         return _step_of(train_state), arrays, _nested(arrays)
 
     step, arrays, nested = processes.each(checked)
-    processes.agree(directory=str(directory), step=step, position=position)
+    processes.agree(directory=str(directory), step=step)
     unfinished = directory / f"{step}{UNFINISHED}new"
     by_path = leaves_by_path(train_state=arrays)
     leaves = {
