@@ -3,7 +3,7 @@
     python tests/processes/scenarios.py [WORD]...
 
 runs those whose name has one of the words, or all, and exits with 1 if one of them ends otherwise
-than it should. All take some minutes, so pytest runs two of them unless it runs what is slow.
+than it should. All take some minutes, so pytest runs three of them unless it runs what is slow.
 """
 
 import contextlib

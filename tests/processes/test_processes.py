@@ -336,7 +336,7 @@ with hs.processes.watch_processes(60), hs.processes.watch_sigterm():
 @pytest.mark.parametrize(
     "words",
     [
-        pytest.param(["--seed 0", "one process: SIGTERM, with"], id="two"),
+        pytest.param(["--seed 0", "one process: SIGTERM, with", "both the same, with"], id="three"),
         pytest.param([], id="all", marks=pytest.mark.slow),
     ],
 )
