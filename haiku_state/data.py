@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors import MissingExtraError, arguments
+from haiku_state.errors.language import deferred as _
 from haiku_state.typing import Batch
 
 
@@ -42,6 +43,7 @@ def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
 
     Raises:
       MissingExtraError: scikit-learn is not installed.
+      ArgumentError: ``seed`` or ``test_fraction`` is out of range.
 
     Example:
       >>> from haiku_state import load_digits
@@ -71,6 +73,7 @@ def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
 
     Raises:
       MissingExtraError: scikit-learn is not installed.
+      ArgumentError: ``seed`` or ``test_fraction`` is out of range.
 
     Example:
       >>> from haiku_state import load_diabetes
@@ -117,8 +120,8 @@ def batches(
 
     Raises:
       ArgumentError: ``data`` has no rows or arrays of different lengths, ``batch_size`` is below 1
-        or gives no batch, ``remainder`` is none of the three, ``skip`` is negative, or ``part`` is
-        out of range.
+        or gives no batch, ``remainder`` is none of the three, ``seed`` or ``skip`` is no
+        nonnegative integer, or ``part`` is out of range.
       BatchDivisionError: the number of parts does not divide ``batch_size``, or the rows that
         ``"keep"`` leaves for the last batch.
 
@@ -149,18 +152,16 @@ def batches(
         raise arguments.remainder(remainder)
     if remainder == "pad" and not isinstance(data, Mapping):
         raise arguments.unnamed_mask(data)
-    if batch_size < 1 or (batch_size > rows and remainder == "drop"):
+    if not _is_whole(batch_size, 1) or (batch_size > rows and remainder == "drop"):
         raise arguments.batch_size(batch_size, rows, remainder == "drop")
-    if skip < 0:
+    if not _is_whole(skip, 0):
         raise arguments.skip(skip)
-    i, n = part
-    if not 0 <= i < n:
-        raise arguments.part(part)
+    i, n = _part(part)
     last = rows % batch_size if remainder == "keep" else 0
     for size in (batch_size, last):
         if size % n:
             raise arguments.unequal_parts(size, n)
-    order = np.arange(rows) if seed is None else np.random.default_rng(seed).permutation(rows)
+    order = np.arange(rows) if seed is None else _permuted(rows, seed)
 
     def cut() -> Iterator[Batch]:
         for start in range(skip * batch_size, rows, batch_size):
@@ -206,7 +207,7 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
     References:
       :func:`scan_update`.
     """
-    if count < 1:
+    if not _is_whole(count, 1):
         raise arguments.stack_count(count)
 
     def stacks() -> Iterator[Batch]:
@@ -215,6 +216,28 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
                 yield jax.tree.map(_stacked, *stack)
 
     return stacks()
+
+
+def _is_whole(number: Any, at_least: int) -> bool:
+    return isinstance(number, int | np.integer) and bool(number >= at_least)
+
+
+def _part(given: Any) -> tuple[int, int]:
+    try:
+        i, n = given
+    except (TypeError, ValueError):
+        raise arguments.part(given) from None
+    if not (_is_whole(i, 0) and _is_whole(n, i + 1)):
+        raise arguments.part(given)
+    return i, n
+
+
+def _permuted(rows: int, seed: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.random.default_rng(seed).permutation(rows)
+    except (TypeError, ValueError) as error:
+        expected = _("an integer of at least 0, or a list of them")
+        raise arguments.seed(seed, expected) from error
 
 
 def _stacked(*rows: Any) -> Any:
@@ -238,9 +261,17 @@ def _shapes(batch: Batch) -> Any:
 
 
 def _split(inputs: Any, targets: Any, seed: int, test_fraction: float, stratify: Any) -> Dataset:
-    parts = _sklearn("model_selection").train_test_split(
-        inputs, targets, test_size=test_fraction, random_state=seed, stratify=stratify
-    )
+    split = _sklearn("model_selection").train_test_split
+    if not _is_whole(seed, 0) or seed >= 2**32:
+        raise arguments.seed(seed, "0, …, 2**32 - 1")
+    try:
+        if not 0 < test_fraction < 1:  # 20 would be a number of rows
+            raise ValueError
+        parts = split(
+            inputs, targets, test_size=test_fraction, random_state=seed, stratify=stratify
+        )
+    except (TypeError, ValueError) as error:
+        raise arguments.test_fraction(test_fraction) from error
     train_inputs, test_inputs, train_targets, test_targets = parts
     return Dataset(
         {"inputs": train_inputs, "targets": train_targets},

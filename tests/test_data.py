@@ -119,17 +119,17 @@ REFUSED = {
     "no row, and the rest is kept": (
         (DATA, 0, None, "keep"),
         {},
-        "batch_size is 0, but it must be 1 or more.",
+        "batch_size is 0, but it must be an integer of at least 1.",
     ),
     "no row": (
         (DATA, 0),
         {},
-        "batch_size is 0, but it must be 1–10.",
+        "batch_size is 0, but it must be 1, …, 10.",
     ),
     "too many rows": (
         (DATA, 11),
         {},
-        "batch_size is 11, but it must be 1–10.",
+        "batch_size is 11, but it must be 1, …, 10.",
     ),
     "no arrays": (
         ({}, 4),
@@ -156,7 +156,32 @@ REFUSED = {
     "a negative skip": (
         (DATA, 4),
         {"skip": -1},
-        "skip is -1, but it must be 0 or more.",
+        "skip is -1, but it must be an integer of at least 0.",
+    ),
+    "a size that is no integer": (
+        (DATA, 2.0),
+        {},
+        "batch_size is 2.0, but it must be 1, …, 10.",
+    ),
+    "half a batch to skip": (
+        (DATA, 4),
+        {"skip": 0.5},
+        "skip is 0.5, but it must be an integer of at least 0.",
+    ),
+    "a negative seed": (
+        (DATA, 4, -1),
+        {},
+        "seed is -1, but it must be an integer of at least 0, or a list of them.",
+    ),
+    "a seed with a fraction": (
+        (DATA, 4, 0.5),
+        {},
+        "seed is 0.5, but it must be an integer of at least 0, or a list of them.",
+    ),
+    "no part": (
+        (DATA, 4),
+        {"part": None},
+        "part is None, but it must be (i, n), 0 ≤ i < n.",
     ),
     "a part beyond the last": (
         (DATA, 4),
@@ -170,6 +195,35 @@ REFUSED = {
 def test_what_does_not_fit_is_refused_at_the_call(args, kwargs, what):
     with pytest.raises(ArgumentError) as caught:
         hs.batches(*args, **kwargs)
+    assert caught.value.what == what
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"seed": -1}, "seed is -1, but it must be 0, …, 2**32 - 1."),
+        ({"seed": 2**32}, f"seed is {2**32}, but it must be 0, …, 2**32 - 1."),
+        (
+            {"test_fraction": 20},
+            "test_fraction is 20, but it must be between 0 and 1, with rows for both sets.",
+        ),
+        (
+            {"test_fraction": 0.0},
+            "test_fraction is 0.0, but it must be between 0 and 1, with rows for both sets.",
+        ),
+        (
+            {"test_fraction": "a"},
+            "test_fraction is 'a', but it must be between 0 and 1, with rows for both sets.",
+        ),
+        (
+            {"test_fraction": 0.999},  # two images to learn ten digits from
+            "test_fraction is 0.999, but it must be between 0 and 1, with rows for both sets.",
+        ),
+    ],
+)
+def test_a_split_that_is_not_possible_is_refused(settings, what):
+    with pytest.raises(ArgumentError) as caught:
+        hs.load_digits(**settings)
     assert caught.value.what == what
 
 
@@ -232,7 +286,7 @@ def test_a_smaller_last_batch_begins_a_stack_of_its_own():
 def test_a_stack_of_no_batch_is_refused_at_the_call():
     with pytest.raises(ArgumentError) as caught:
         hs.stack_batches([], 0)
-    assert caught.value.what == ("count is 0, but it must be 1 or more.")
+    assert caught.value.what == ("count is 0, but it must be an integer of at least 1.")
     assert list(hs.stack_batches([], 1)) == []
 
 

@@ -17,9 +17,9 @@ from typing import NoReturn
 
 import haiku_state
 from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
-from haiku_state.errors import HaikuStateError, LostProcessError
+from haiku_state.errors import HaikuStateError, LostProcessError, MissingExtraError
+from haiku_state.errors.language import argparse_reading, languages, reading, translated
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import languages, reading, translated
 from haiku_state.errors.versions import matched_versions
 
 HELP = {
@@ -31,8 +31,9 @@ HELP = {
     "explain": _("show why a function is not pure"),
     "doctor": _("show which versions are installed, what fails, and what to install instead"),
 }
-LANGUAGE = _("language of what is printed")
-HAVE_LANGUAGE = ("exercises", "lab")  # where it is that of files as well
+HAVE_LANGUAGE = ("lab",)  # where it is that of files as well
+SHELLS = ("bash", "zsh", "tcsh")
+NO_COMMAND = _("which command? One of {commands}")
 REMEDY = _("{problem}; {why}")
 DOCTOR = _("{problem}; `python -m haiku_state doctor` looks for the cause")
 
@@ -73,31 +74,60 @@ def _language_of(words: Sequence[str]) -> contextlib.AbstractContextManager[None
 
 
 def _run(words: Sequence[str], can_fork: bool) -> int:
+    completes = any(word.startswith("--print-completion") for word in words)
+    wanted = [word for word in words if word in HELP][:1]
+    with argparse_reading():
+        parser = _parser(words, [*HELP] if completes else wanted)
+        if not words:
+            parser.print_help()
+            return 0
+        gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
+        parser.set_defaults(can_fork=can_fork, lang=None)
+        options = parser.parse_args(words)
+    if options.print_completion:
+        print(_completion(parser, options.print_completion))
+        return 0
+    if options.command is None:  # not required: an unknown option is told first
+        parser.reject(NO_COMMAND, commands=", ".join(HELP))
+    return int(options.run(options))
+
+
+def _parser(words: Sequence[str], wanted: Sequence[str]) -> OneLineParser:
+    """Return the parser; the wanted commands have their arguments.
+
+    The others may need what is not installed, and take seconds to import.
+    """
     about = translated(_("State in JAX, told through Haiku."))
-    parser = OneLineParser(prog="haiku_state", description=about)
+    parser = OneLineParser(words, prog="haiku_state", description=about)
     title = translated(_("commands"))
-    commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title=title, metavar="COMMAND", dest="command")
     for name, text in HELP.items():
         about = translated(text)
         command = commands.add_parser(name, help=about, description=about)
         if name not in HAVE_LANGUAGE:
-            command.add_option("--lang", choices=[*languages()], text=LANGUAGE)
-        if words[:1] == [name]:  # the others may need what is not installed, and take seconds
+            command.add_language()
+        if name in wanted:
             with matched_versions():
                 module = importlib.import_module(f"haiku_state.commands.{name}.command")
             module.add_arguments(command)
-    parser.add_option("--lang", choices=[*languages()], text=LANGUAGE)
+    parser.add_language()
     version = f"haiku_state {haiku_state.__version__}"
     parser.add_option(
         "--version", action="version", version=version, text=_("show the version and exit")
     )
-    if not words:
-        parser.print_help()
-        return 0
-    gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
-    parser.set_defaults(can_fork=can_fork)
-    options = parser.parse_args(words)
-    return int(options.run(options))
+    parser.add_option(
+        "--print-completion", choices=SHELLS, text=_("print what completes the command in a shell")
+    )
+    return parser
+
+
+def _completion(parser: OneLineParser, shell: str) -> str:
+    try:
+        import shtab
+    except ImportError as error:
+        raise MissingExtraError(library="shtab", extra="completion") from error
+    parser.prog = "haiku-state"  # a shell completes words, and `python -m` is not one
+    return str(shtab.complete(parser, shell))
 
 
 def _take_over() -> None:

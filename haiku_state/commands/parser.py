@@ -2,9 +2,10 @@
 
 import argparse
 import difflib
+import functools
 import os
-import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 from haiku_state.errors.language import deferred as _
@@ -12,16 +13,6 @@ from haiku_state.errors.language import languages, reader_language, translated, 
 
 ERROR = _("error")
 NO_FOLDER = _("{path} is not a folder")
-FROM_ARGPARSE = [
-    _("argument {option}: {problem}"),
-    _("the following arguments are required: {names}"),
-    _("unrecognized arguments: {words}"),
-    _("invalid choice: {value} (choose from {choices})"),
-    _("expected one argument"),
-    _("ambiguous option: {option} could match {options}"),
-    _("ignored explicit argument {value}"),
-]
-"""What argparse itself says, which it says in English only."""
 
 
 def say(line: str) -> None:
@@ -50,10 +41,6 @@ def in_one_line(error: BaseException) -> str:
 
 
 class _Formatter(argparse.HelpFormatter):
-    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
-        prefix = translated(_("usage")) + ": " if prefix is None else prefix
-        super().add_usage(usage, actions, groups, prefix)
-
     # argparse counts characters, of which a Chinese one takes two columns
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(text, width).splitlines()
@@ -63,23 +50,40 @@ class _Formatter(argparse.HelpFormatter):
 
 
 class OneLineParser(argparse.ArgumentParser):
-    """A parser with help in the reader's language, which answers a bad argument with one line."""
+    """A parser with help in the reader's language, which answers a bad argument with one line.
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings, add_help=False, formatter_class=_Formatter)
-        self._group = self.add_argument_group(translated(_("options")))
-        self.add_option("-h", "--help", action="help", text=_("show this help message and exit"))
+    Args:
+      words: what it is given to parse.
+      settings: those of argparse.
+    """
+
+    def __init__(self, words: Sequence[str], **settings: Any) -> None:
+        super().__init__(**settings, formatter_class=_Formatter)
+        self._words = words
+
+    def add_subparsers(self, **settings: Any) -> Any:
+        """Let each command have a parser of the same class, for the same words."""
+        same: Any = functools.partial(type(self), self._words)
+        return super().add_subparsers(**settings, parser_class=same)
 
     def add_option(self, *names: str, text: str, **settings: Any) -> None:
         """Add an option with a help text that is in the catalog; it names the default."""
         text, default = translated(text), settings.get("default")
         if default is not None:
             text += translated(_(" (default: {default})")).format(default=default)
-        self._group.add_argument(*names, help=text, **settings)
+        self.add_argument(*names, help=text, **settings)
+
+    def add_language(self, text: str = _("language of what is printed")) -> None:
+        """Add ``--lang``, which a command takes before and after its name."""
+        self.add_argument(
+            "--lang", choices=[*languages()], default=argparse.SUPPRESS, help=translated(text)
+        )
 
     def error(self, message: str) -> NoReturn:
-        """Print one line in the reader's language and exit with code 2."""
-        self.exit(2, problem_line(self.prog, _in_language(" ".join(message.split()))))
+        """Print one line, with what may be meant by an unknown word, and exit with code 2."""
+        near = self._meant(message)
+        suggestion = translated(_("; did you mean {choice}?")).format(choice=near) if near else ""
+        self.exit(2, problem_line(self.prog, " ".join(message.split()) + suggestion))
 
     def reject(self, text: str, /, **values: object) -> NoReturn:
         """Print a text that is in the catalog, with its values, and exit with code 2."""
@@ -91,21 +95,20 @@ class OneLineParser(argparse.ArgumentParser):
             say(message)
         super().exit(status)
 
-
-def _in_language(message: str) -> str:
-    """Return a message of argparse in the reader's language."""
-    for text in FROM_ARGPARSE:
-        pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>.*?)", re.escape(text))
-        if match := re.fullmatch(pattern, message):
-            values = match.groupdict()
-            if "problem" in values:
-                values["problem"] = _in_language(values["problem"])
-            return translated(text).format(**values) + _suggestion(**values)
-    return message
+    def _meant(self, message: str) -> str:
+        """Return what is like a word of the message that is unknown."""
+        known = [*_known(self)]
+        for word in "=".join(self._words).split("="):
+            near = difflib.get_close_matches(word, known, n=1)
+            if near and word in message and word not in known:
+                return near[0]
+        return ""
 
 
-def _suggestion(value: str = "", choices: str = "", **_others: str) -> str:
-    """Return what may be meant by a choice that is none."""
-    known = re.findall(r"[\w.-]+", choices)
-    near = difflib.get_close_matches(value.strip("'"), known, n=1)
-    return translated(_("; did you mean {choice}?")).format(choice=near[0]) if near else ""
+def _known(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the options, the choices, and the commands, also those of commands."""
+    for action in parser._actions:
+        choices = action.choices or ()
+        yield from (*action.option_strings, *map(str, choices))
+        for command in choices.values() if isinstance(choices, Mapping) else ():
+            yield from _known(command)

@@ -55,6 +55,8 @@ def _rejected(
     )
 
 
+AT_LEAST_1 = _("an integer of at least 1")
+
 _of_modules = functools.partial(_rejected, "api/modules")
 _of_pure = functools.partial(_rejected, "api/pure")
 _of_pair = functools.partial(_rejected, "haiku/pure_pair")
@@ -727,27 +729,41 @@ def unnamed_mask(data: Any) -> ArgumentError:
     return _of_data("data", describe_tree(data), _("named arrays"), why)
 
 
-def batch_size(given: int, rows: int, drops: bool) -> ArgumentError:
+def batch_size(given: Any, rows: int, drops: bool) -> ArgumentError:
     """A size that gives no batch of so many rows, where the last partial one is dropped or kept."""
     why = _('a batch has at least one row; "drop" drops the rows that do not fill a batch')
-    return _of_data("batch_size", given, f"1–{rows}" if drops else _("1 or more"), why)
+    return _of_data("batch_size", repr(given), f"1, …, {rows}" if drops else AT_LEAST_1, why)
 
 
-def skip(given: int) -> ArgumentError:
+def seed(given: Any, expected: str) -> ArgumentError:
+    """A seed that NumPy or scikit-learn does not take."""
+    why = _("the same seed gives the same rows in the same order")
+    return _of_data("seed", repr(given), expected, why)
+
+
+def test_fraction(given: Any) -> ArgumentError:
+    """A fraction that leaves no rows, or not one of each class, to one of the two sets."""
+    why = _("of digits, each set needs at least one row of each class")
+    return _of_data(
+        "test_fraction", repr(given), _("between 0 and 1, with rows for both sets"), why
+    )
+
+
+def skip(given: Any) -> ArgumentError:
     """A negative number of batches to skip."""
     why = _("skip is the number of batches to skip at the beginning")
-    return _of_data("skip", given, _("0 or more"), why)
+    return _of_data("skip", repr(given), _("an integer of at least 0"), why)
 
 
-def part(given: tuple[int, int]) -> ArgumentError:
+def part(given: Any) -> ArgumentError:
     """A part that is not one of as many as it says."""
     why = _("process i of n gets part i, counted from 0")
-    return _of_data("part", given, "(i, n), 0 ≤ i < n", why)
+    return _of_data("part", repr(given), "(i, n), 0 ≤ i < n", why)
 
 
-def stack_count(given: int) -> ArgumentError:
+def stack_count(given: Any) -> ArgumentError:
     """A stack of no batches."""
-    return _of_data("count", given, _("1 or more"), _("a stack holds at least one batch"))
+    return _of_data("count", repr(given), AT_LEAST_1, _("a stack holds at least one batch"))
 
 
 # ---- Recipes
@@ -792,7 +808,7 @@ def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
     )
     if fits:
         return _of_recipes("statistics", repr(statistics), _('"each" or "once"'), why)
-    return _of_recipes("count", repr(count), _("an integer of at least 1"), why)
+    return _of_recipes("count", repr(count), AT_LEAST_1, why)
 
 
 def uneven_microbatches(batch: Any, count: int) -> HaikuStateError | None:
@@ -890,6 +906,12 @@ def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
     return _of_storage(path, str(step), _("a nonnegative integer"), why)
 
 
+def checkpoint_directory(given: Any) -> ArgumentError:
+    """A value that is no path, such as the train state in its place."""
+    why = _("the folder comes first, then the train state")
+    return _of_storage("directory", reprlib.repr(given), _("a folder of the file system"), why)
+
+
 def checkpoint_url(directory: str) -> ArgumentError:
     """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
     why = _(
@@ -914,7 +936,7 @@ def checkpoint_keep(keep: Any) -> ArgumentError:
         "older checkpoints are deleted once the new checkpoint is complete; at least one must "
         "remain"
     )
-    return _of_storage("keep", repr(keep), _("an integer of at least 1"), why)
+    return _of_storage("keep", repr(keep), AT_LEAST_1, why)
 
 
 def checkpoint_position(position: Any) -> ArgumentError:
@@ -927,19 +949,29 @@ def checkpoint_position(position: Any) -> ArgumentError:
     return _of_storage("position", reprlib.repr(position), expected, why)
 
 
-UNWRITABLE = _(
-    "saving needs a writable folder with enough free space, the same in all processes; the older "
-    "checkpoints are untouched"
+UNWRITABLE = (
+    _("the older checkpoints are untouched"),
+    _(
+        "saving needs a writable folder with enough free space, the same in all processes; the "
+        "older checkpoints are untouched"
+    ),
 )
-UNREADABLE = _(
-    "the checkpoint may be intact, so no older checkpoint was used instead; restoring needs access "
-    "to the folder and enough memory"
+"""What is true of any error in a save, and what to add if it comes from the file system."""
+UNREADABLE = (
+    _("the checkpoint may be intact, so no older checkpoint was used instead"),
+    _(
+        "the checkpoint may be intact, so no older checkpoint was used instead; restoring needs "
+        "access to the folder"
+    ),
 )
 
 
-def checkpoint_failure(directory: Any, error: Exception, why: str) -> CheckpointDirectoryError:
-    """An error of the disk, or of Orbax."""
+def checkpoint_failure(
+    directory: Any, error: Exception, whys: tuple[str, str]
+) -> CheckpointDirectoryError:
+    """An error of the file system, which TensorStore quotes in its own errors, or of Orbax."""
     reason = traceback.format_exception_only(error)[0].splitlines()[0][:200]
+    why = whys[isinstance(error, OSError) or "OS error" in str(error)]
     return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
 
 
@@ -1034,18 +1066,21 @@ def process_identity(name: str, value: Any, expected: str) -> ArgumentError:
 def no_scheduler(error: Exception | None) -> ProcessStartError:
     """No arguments, although no scheduler tells them; what JAX raised when it asked one, if so."""
     what = _(
-        "start_processes() was called without arguments, but JAX does not find the other "
-        "processes: {reason}."
+        "no address was given, and JAX does not learn from a scheduler which processes there are: "
+        "{reason}."
     )
     why = _(
-        "without arguments, JAX reads the variables of the scheduler that started the process "
-        "(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the arguments"
+        "without an address, JAX reads the variables of the scheduler that started the process "
+        "(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the address, the number of "
+        "processes and the id of this process"
     )
     reason = translated(_("it recognizes no scheduler"))
     if isinstance(error, KeyError):
         reason = translated(_("{variable} is not set")).format(variable=error.args[0])
     elif error:
         reason = traceback.format_exception_only(error)[0].strip().rstrip(".")
+        if names := [name for name, value in os.environ.items() if repr(value) in reason]:
+            reason = f"{', '.join(names)}: {reason}"
     return ProcessStartError(what=what, reason=reason, why=why)
 
 

@@ -109,6 +109,22 @@ def reading(language: str) -> Iterator[None]:
         _READING.reset(token)
 
 
+@contextlib.contextmanager
+def argparse_reading() -> Iterator[None]:
+    """Let argparse speak the reader's language: it asks gettext, which reads a variable."""
+    domain, before = gettext.textdomain(), os.environ.get("LANGUAGE")
+    gettext.bindtextdomain("argparse", os.fspath(FOLDER))
+    gettext.textdomain("argparse")
+    os.environ["LANGUAGE"] = reader_language()
+    try:
+        yield
+    finally:
+        gettext.textdomain(domain)
+        os.environ.pop("LANGUAGE")
+        if before is not None:
+            os.environ["LANGUAGE"] = before
+
+
 def reader_language() -> str:
     """Return the code of the reader's language, or ``"en"`` where the package does not know it."""
     if language := _READING.get():

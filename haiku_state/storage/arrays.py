@@ -1,6 +1,7 @@
 """Params and state as plain NumPy arrays, in memory and in files."""
 
 import os
+import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -139,14 +140,20 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
             raise arguments.unsavable_array(_show(names), array)
         known = array.dtype.isbuiltin == 1
         entries[entry] = array if known else array.view(f"u{array.dtype.itemsize}")
-    path = Path(path)
-    part = path.with_name(f".{path.name}.part")
+    target = Path(os.path.realpath(os.fsdecode(path)))  # a link stays one
+    part = target.with_name(f".{target.name}.part")
     try:
         with part.open("wb") as file:
             np.savez(file, **entries)
             file.flush()
             os.fsync(file.fileno())
-        part.replace(path)
+        if target.exists():
+            shutil.copymode(target, part)
+        part.replace(target)
+    except OSError as error:
+        if error.filename is not None:  # the name of the part, or two
+            error.filename, error.filename2 = os.fsdecode(path), None
+        raise
     finally:
         part.unlink(missing_ok=True)
 
@@ -212,7 +219,8 @@ def _flattened(arrays: Any) -> dict[Path3, Any]:
     """Return the arrays by kind, module and name."""
     leaves = dict(_leaves(arrays))
     for path, leaf in leaves.items():
-        if len(path) != 3 or path[0] not in ("params", "state") or not hasattr(leaf, "dtype"):
+        is_named = len(path) == 3 and all(isinstance(name, str) for name in path)
+        if not is_named or path[0] not in ("params", "state") or not hasattr(leaf, "dtype"):
             raise arguments.not_params(_show(path), leaf)
     return leaves
 

@@ -283,7 +283,10 @@ def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored
 
 def _local(directory: str | os.PathLike[str]) -> Path:
     """Return the folder; a URL would become a folder of that name here."""
-    path = os.fsdecode(directory)
+    try:
+        path = os.fsdecode(directory)
+    except TypeError:
+        raise arguments.checkpoint_directory(directory) from None
     if re.match(r"\w{2,}:/", path):  # a Path has one slash only
         raise arguments.checkpoint_url(path)
     folder = Path(os.path.abspath(path))
@@ -612,7 +615,7 @@ class _Processes(NamedTuple):
     """All processes, in one call of a function on a directory."""
 
     directory: Path
-    why: str
+    whys: tuple[str, str]
 
     def first(self, call: Callable[[], Any]) -> Any:
         """Call a function in the first process and return its result in each."""
@@ -657,7 +660,7 @@ class _Processes(NamedTuple):
         return result
 
     def _named(self, error: Exception) -> errors.HaikuStateError:
-        named = arguments.checkpoint_failure(self.directory, error, self.why)
+        named = arguments.checkpoint_failure(self.directory, error, self.whys)
         named.__cause__ = error
         return named
 

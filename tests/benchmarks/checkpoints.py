@@ -11,8 +11,12 @@ from typing import Any
 LEAVES, SIDE = 25, 1024  # 25 matrices of 4 MB
 
 
-def checkpoint_runs() -> Iterator[tuple[str, Callable[[], float]]]:
-    """Give what each one takes, in seconds, by name; both keep the newest checkpoint alone."""
+def checkpoint_runs(numbers: str) -> Iterator[tuple[str, Callable[[], float]]]:
+    """Give what each one takes, in seconds, by name; both keep the newest checkpoint alone.
+
+    Args:
+      numbers: ``"random"``, which no store compresses, or ``"equal"``, of which little is written.
+    """
     import jax
     import jax.numpy as jnp
     import numpy as np
@@ -20,11 +24,13 @@ def checkpoint_runs() -> Iterator[tuple[str, Callable[[], float]]]:
 
     import haiku_state as hs
 
-    rng = np.random.default_rng(0)
-    params = {
-        f"layer_{i}": {"w": jnp.asarray(rng.normal(size=(SIDE, SIDE)).astype(np.float32))}
-        for i in range(LEAVES)
-    }
+    rng, shape = np.random.default_rng(0), (SIDE, SIDE)
+
+    def draw() -> np.ndarray:
+        drawn = rng.normal(size=shape) if numbers == "random" else np.full(shape, rng.normal())
+        return drawn.astype(np.float32)
+
+    params = {f"layer_{i}": {"w": jnp.asarray(draw())} for i in range(LEAVES)}
     train_state = hs.TrainState(params, {}, (), jax.random.key(0), jnp.int32(0))
     plain = {"params": params, "rng": jax.random.key_data(train_state.rng), "step": jnp.int32(0)}
     folder, checkpointer = Path(tempfile.mkdtemp()), ocp.PyTreeCheckpointer()

@@ -51,6 +51,7 @@ BY_HAND = {"scan_update": "plain_scan"} | {
 """The same transformation of the step by hand; that of jit_update is ``plain``."""
 COLD = ["by_hand", "haiku_state"]
 CHECKPOINTS = ["orbax save", "save_checkpoint", "orbax restore", "restore_checkpoint"]
+NUMBERS = ["random", "equal"]
 IMPORTS = ["jax, haiku", "jax", "jax, haiku, optax", "haiku_state.update"]
 
 
@@ -81,16 +82,17 @@ def by_hand(options: Options) -> Iterator[Result]:
 
 def checkpoints(options: Options) -> Iterator[Result]:
     """To save and to restore 100 MB, by Orbax alone and by the package, in one process."""
-    runs = dict(checkpoint_runs())
-    for names in (CHECKPOINTS[:2], CHECKPOINTS[2:]):
-        kind = names[1].removesuffix("_checkpoint")
-        seconds = interleave(
-            {name: runs[name] for name in names},
-            options.rounds,
-            lambda kind=kind: options.done(kind),
-        )
-        entries = {name: entry(seconds[name], 1) for name in names}
-        yield result("checkpoints", kind, names[0], entries)
+    for numbers in NUMBERS:
+        runs = dict(checkpoint_runs(numbers))
+        for names in (CHECKPOINTS[:2], CHECKPOINTS[2:]):
+            kind = f"{names[1].removesuffix('_checkpoint')} {numbers}"
+            seconds = interleave(
+                {name: runs[name] for name in names},
+                options.rounds,
+                lambda kind=kind: options.done(kind),
+            )
+            entries = {name: entry(seconds[name], 1) for name in names}
+            yield result("checkpoints", kind, names[0], entries)
 
 
 def devices(options: Options) -> Iterator[Result]:

@@ -418,7 +418,8 @@ def test_the_doctor_names_the_file_that_hides_a_library(name, user):
     file = user.folder / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("import jax\nkey = jax.random.key(0)\n")
-    (user.folder / "training.py").write_text("1 / 0\n")
+    for other in ("training.py", "turtle.py"):  # no library's name, and one that JAX does not use
+        (user.folder / other).write_text("1 / 0\n")
     ran = user.haiku_state("doctor")
     assert (ran.returncode, ran.stderr) == (1, "")
     shown = name.replace("__init__.py", "")

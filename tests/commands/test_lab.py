@@ -116,7 +116,7 @@ def test_a_download_is_used_in_its_language(lab, tmp_path):
     assert "4" in text
 
 
-@pytest.mark.parametrize("wrong", ["absent.zip", "text.zip", "other.zip"])
+@pytest.mark.parametrize("wrong", ["text.zip", "other.zip"])
 def test_another_file_is_refused(lab, tmp_path, wrong):
     (tmp_path / "text.zip").write_text("text")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
@@ -124,6 +124,12 @@ def test_another_file_is_refused(lab, tmp_path, wrong):
     code, text, started = lab("--from", tmp_path / wrong)
     assert (code, started) == (2, None)
     assert "is not a file of notebooks from the site, such as haiku_lessons_en.zip" in text
+
+
+def test_a_file_that_is_not_there_is_refused(lab, tmp_path):
+    code, text, started = lab("--from", tmp_path / "absent.zip")
+    assert (code, started) == (2, None)
+    assert f"there is no file {tmp_path / 'absent.zip'}" in text
 
 
 def test_a_package_without_notebooks_says_where_they_are(lab, tmp_path):

@@ -1,4 +1,6 @@
+import gettext
 import io
+import os
 import re
 import sys
 import unicodedata
@@ -97,7 +99,15 @@ def test_a_bare_command_shows_its_help(capsys):
     assert "doctor" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("words", [["doctor", "--lang", ZH, "-h"], [f"--lang={ZH}", "-h"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["doctor", "--lang", ZH, "-h"],
+        [f"--lang={ZH}", "-h"],
+        [f"--lang={ZH}", "train", "-h"],
+        ["exercises", "--lang", ZH, "list", "-h"],
+    ],
+)
 def test_each_command_speaks_the_language_that_is_asked_for(words, capsys, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", "en")
     with pytest.raises(SystemExit):
@@ -121,15 +131,84 @@ def test_the_version(capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "meant"), [(["trian"], "train"), (["train", "--model", "clasifier"], "classifier")]
+    ("words", "meant"),
+    [
+        (["trian"], "train"),
+        (["train", "--model", "clasifier"], "classifier"),
+        (["train", "--model=clasifier"], "classifier"),
+        (["train", "--modle", "classifier"], "--model"),
+        (["--verison"], "--version"),
+        (["exercises", "chek"], "check"),
+        ([f"--lang={ZH}", "exercises", "chek"], "check"),
+    ],
 )
 def test_a_slip_is_answered_with_what_is_meant(words, meant, capsys):
     with pytest.raises(SystemExit):
         main(words)
-    assert f"did you mean {meant}?" in capsys.readouterr().err
+    assert re.search(f"(did you mean |您是不是想写 ){meant}[?？]\n", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("words", [["xyz"], ["train", "--epochs", "none"], ["--lang", "en"]])
+def test_where_nothing_is_like_it_nothing_is_suggested(words, capsys):
     with pytest.raises(SystemExit):
-        main(["xyz"])
+        main(words)
     assert "did you mean" not in capsys.readouterr().err
+
+
+WRONG = {
+    "no value": (["train", "--epochs"], "expected one argument"),
+    "no number": (["train", "--epochs", "x"], "argument --epochs: 'x' is not a whole number"),
+    "no choice": (["train", "--model", "x"], "argument --model: invalid choice: 'x' (choose from"),
+    "no option": (["train", "--xxxx"], "unrecognized arguments: --xxxx"),
+    "no command": (["--lang=en"], "which command?"),
+    "no subcommand": (["exercises"], "the following arguments are required: COMMAND"),
+    "two options": (["train", "--ch", "x"], "ambiguous option: --ch could match --checkpoint-dir"),
+    "a value too many": (["lab", "--no-browser=x"], "ignored explicit argument 'x'"),
+}
+
+
+@pytest.mark.parametrize(("words", "problem"), WRONG.values(), ids=WRONG.keys())
+def test_argparse_speaks_the_language_of_the_reader(words, problem, monkeypatch, capsys):
+    said = {}
+    for language in ("en", ZH):
+        monkeypatch.setenv("HAIKU_STATE_LANG", language)
+        words = [word.replace("=en", f"={language}") for word in words]
+        with pytest.raises(SystemExit):
+            main(words)
+        [said[language]] = capsys.readouterr().err.splitlines()
+    assert problem in said["en"]
+    assert not re.findall(r"[a-z]+ [a-z]+ [a-z]+", said[ZH].replace("haiku_state ", ""))
+
+
+def test_the_language_of_argparse_stays_with_the_command(monkeypatch, capsys):
+    monkeypatch.delenv("LANGUAGE", raising=False)
+    before = gettext.textdomain()
+    with pytest.raises(SystemExit):
+        main(["--lang", ZH, "-h"])
+    assert (gettext.textdomain(), os.environ.get("LANGUAGE")) == (before, None)
+
+
+def test_a_shell_completes_commands_options_and_choices(user, tmp_path):
+    script = tmp_path / "completion.bash"
+    script.write_text(user.haiku_state("--print-completion", "bash").stdout)
+    ask = (
+        'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+        '_shtab_haiku_state; echo "${COMPREPLY[@]}"'
+    )
+    for words, completed in {
+        "haiku-state doc": "doctor",
+        "haiku-state train --ep": "--epochs",
+        "haiku-state train --model cl": "classifier",
+        "haiku-state exercises wat": "watch",
+    }.items():
+        ran = user.run("bash", "-c", ask, "bash", script, *words.split())
+        assert (ran.stdout.strip(), ran.stderr) == (completed, "")
+
+
+def test_without_shtab_the_error_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert main(["--print-completion", "bash"]) == 1
+    assert "`python -m pip install shtab`" in capsys.readouterr().err
 
 
 class Full(io.StringIO):

@@ -7,10 +7,11 @@ import pytest
 from matplotlib.image import imread
 
 import haiku_state as hs
+from haiku_state.commands.main import main
 from haiku_state.commands.train import TASKS, UPDATES, train
 from haiku_state.commands.train.loop import ONE_DEVICE
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
-from haiku_state.errors import SavedMismatchError
+from haiku_state.errors import SavedMismatchError, SkippedCheckpointWarning
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 
@@ -126,8 +127,26 @@ def start_regression():
 
 def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     train("regression", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
-    with pytest.raises(SavedMismatchError, match=r"linear_regression"):
+    with pytest.raises(SavedMismatchError) as caught:
         train("classifier", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
+    assert caught.value.what.endswith("model: 'regression' -> 'classifier'")
+
+
+def test_a_damaged_checkpoint_is_told_of_once(tmp_path):
+    train("regression", "jit", 1, 2, 64, 0, checkpoint_dir=tmp_path)
+    newest = max(tmp_path.iterdir(), key=lambda folder: int(folder.name))
+    (newest / "manifest/metadata").write_text("")
+    with pytest.warns(SkippedCheckpointWarning) as warned:
+        train("regression", "jit", 1, 2, 64, 0, checkpoint_dir=tmp_path)
+    assert len(warned) == 1
+
+
+def test_a_run_that_is_longer_than_asked_for_is_named(tmp_path, capsys):
+    words = ["train", "--model", "regression", "--checkpoint-dir", str(tmp_path), "--epochs"]
+    for epochs in ("2", "1"):
+        assert main([*words, epochs]) == 0
+    [told] = [line for line in capsys.readouterr().out.splitlines() if "more than" in line]
+    assert told == f"{tmp_path} has a run of 2 epochs, more than --epochs 1"
 
 
 def test_the_seed_repeats_a_run_and_another_seed_does_not():

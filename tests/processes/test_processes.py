@@ -566,11 +566,11 @@ UNKNOWN = "it recognizes no scheduler"
         ],
         (
             {**SLURM, "SLURM_JOB_ID": "abc"},
-            {"ValueError: invalid literal for int() with base 10: 'abc'"},
+            {"SLURM_JOB_ID: ValueError: invalid literal for int() with base 10: 'abc'"},
         ),
         (
             {**SLURM, "SLURM_NTASKS": "2(x2)"},
-            {"ValueError: invalid literal for int() with base 10: '2(x2)'"},
+            {"SLURM_NTASKS: ValueError: invalid literal for int() with base 10: '2(x2)'"},
         ),
     ],
 )
@@ -584,10 +584,11 @@ def test_no_arguments_and_no_scheduler(monkeypatch, variables, reasons):
 
 
 ENVIRONMENT = """\
-ProcessStartError: start_processes() was called without arguments, but JAX does not find the \
-other processes: {reason}.
-  why:   without arguments, JAX reads the variables of the scheduler that started the process \
-(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the arguments
+ProcessStartError: no address was given, and JAX does not learn from a scheduler which processes \
+there are: {reason}.
+  why:   without an address, JAX reads the variables of the scheduler that started the process \
+(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the address, the number of processes \
+and the id of this process
   more:  en/api/processes.html
 """
 
@@ -597,7 +598,7 @@ def test_open_mpi_5_without_mpi4py(monkeypatch):
     without_scheduler(monkeypatch)
     for name in ("SIZE", "RANK", "LOCAL_RANK"):
         monkeypatch.setenv(f"OMPI_COMM_WORLD_{name}", "1")
-    with pytest.raises(ProcessStartError, match="does not find the other processes") as error:
+    with pytest.raises(ProcessStartError, match="does not learn from a scheduler") as error:
         start_processes()
     assert UNKNOWN in str(error.value) or "mpi4py" in str(error.value)
 

@@ -373,3 +373,31 @@ def test_a_text_is_no_file_of_pickles(tmp_path):
     for name in ("page.npz", "one.npy"):
         with pytest.raises(errors.DamagedFileError, match="no npz file"):
             hs.storage.load_numpy(tmp_path / name)
+
+
+@pytest.mark.parametrize("names", [("params", 1, "w"), ("params", "linear", None)])
+def test_names_are_texts(tmp_path, names):
+    root, module, name = names
+    with pytest.raises(errors.ArgumentError, match="array at params"):
+        hs.storage.save_numpy(tmp_path / "a.npz", {root: {module: {name: np.ones(2)}}, "state": {}})
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path):
+    path = tmp_path / "missing" / "a.npz"
+    with pytest.raises(FileNotFoundError) as caught:
+        hs.storage.save_numpy(path, {"params": {"linear": {"b": np.ones(2)}}, "state": {}})
+    assert caught.value.filename == str(path)
+
+
+def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path):
+    real, link = tmp_path / "disk" / "a.npz", tmp_path / "a.npz"
+    real.parent.mkdir()
+    hs.storage.save_numpy(real, {"params": {"linear": {"b": np.ones(2)}}, "state": {}})
+    real.chmod(0o640)
+    link.symlink_to(real)
+    new = {"params": {"linear": {"b": np.full(2, 7.0)}}, "state": {}}
+    hs.storage.save_numpy(link, new)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o640
+    assert hs.storage.load_numpy(real)["params"]["linear"]["b"].tolist() == [7.0, 7.0]

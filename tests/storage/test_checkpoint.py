@@ -1008,3 +1008,30 @@ def test_an_integer_of_numpy_says_how_many_to_keep(tmp_path):
     assert names_in(tmp_path) == ["2", "3"]
     with pytest.raises(ArgumentError, match="keep is '3'"):
         save_checkpoint(tmp_path, train_state_of(4), keep="3")
+
+
+def test_the_folder_comes_first(tmp_path):
+    with pytest.raises(ArgumentError, match="directory is TrainState") as caught:
+        save_checkpoint(train_state_of(), str(tmp_path))
+    assert "the folder comes first" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_of_the_disk"),
+    [
+        (OSError(28, "No space left on device"), True),
+        (ValueError("RESOURCE_EXHAUSTED: Error writing [OS error 28: ENOSPC]"), True),
+        (RuntimeError("the event loop is closed"), False),
+    ],
+)
+def test_space_is_spoken_of_where_the_file_system_has_failed(
+    tmp_path, monkeypatch, error, is_of_the_disk
+):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(checkpoint, "_with_handler", fail)
+    with pytest.raises(CheckpointDirectoryError) as caught:
+        save_checkpoint(tmp_path, train_state_of())
+    assert ("enough free space" in str(caught.value)) == is_of_the_disk
+    assert "the older checkpoints are untouched" in str(caught.value)

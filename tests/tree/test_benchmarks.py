@@ -138,7 +138,8 @@ def test_the_limits_are_about_what_is_measured():
         assert limit.group in groups.GROUPS
         assert {limit.contender, limit.against} <= set(names)
         made = {make.__name__ for make in explained.FUNCTIONS}
-        assert set(limit.sizes) <= {*problem.SIZES, "", "save", "restore", *made}
+        kinds = {f"{call} {numbers}" for call in ("save", "restore") for numbers in groups.NUMBERS}
+        assert set(limit.sizes) <= {*problem.SIZES, "", *kinds, *made}
 
 
 @pytest.mark.slow

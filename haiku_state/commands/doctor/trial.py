@@ -81,8 +81,8 @@ def hiding_files(steps: list[Step]) -> list[str]:
       steps: how each step went.
 
     Returns:
-      Their names, if the step that failed works in another folder; nothing if it does not, or if
-      nothing failed.
+      The names of those with which the step that failed fails in another folder, where it works
+      without them; nothing if it does not, or if nothing failed.
     """
     here = Path.cwd()
     found = {path.name: path.stem for path in here.glob("*.py")}
@@ -90,9 +90,17 @@ def hiding_files(steps: list[Step]) -> list[str]:
     hiding = sorted(path for path, name in found.items() if _is_elsewhere(name))
     if all(step.status == "ok" for step in steps) or not hiding:
         return []
-    with tempfile.TemporaryDirectory() as folder:
-        again = try_steps([step.name for step in steps], folder=folder)
-    return hiding if all(step.status == "ok" for step in again) else []
+
+    def works(*names: str) -> bool:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in names:
+                (Path(folder) / name).symlink_to(here / name)
+            again = try_steps([step.name for step in steps], folder=folder)
+        return all(step.status == "ok" for step in again)
+
+    if not works():
+        return []
+    return [name for name in hiding if not works(name)] or hiding
 
 
 def _is_elsewhere(name: str) -> bool:

@@ -54,13 +54,10 @@ def add_arguments(parser: OneLineParser) -> None:
     def add(name: str, run: Callable[..., int], text: str, *arguments: str) -> OneLineParser:
         about = translated(text)
         command: OneLineParser = commands.add_parser(name, help=about, description=about)
-        command.add_option(
-            "--lang", choices=[*languages()], text=_("language of the texts and of new files")
-        )
+        command.add_language(_("language of the texts and of new files"))
         if "name" in arguments:
-            group = command.add_argument_group(translated(_("arguments")))
             text = translated(_("which exercise; by default, the exercise that you worked on last"))
-            group.add_argument("name", metavar="NAME", nargs="?", help=text)
+            command.add_argument("name", metavar="NAME", nargs="?", help=text)
         if "dir" in arguments:
             text = _(
                 "the folder with your answers; by default, the current folder or {folder} in it"
@@ -72,13 +69,12 @@ def add_arguments(parser: OneLineParser) -> None:
 
     add("list", _list, _("list all exercises"), "dir")
     start = add("start", _start, _("create the file of an exercise, or continue with it"), "dir")
-    group = start.add_argument_group(translated(_("arguments")))
     text = translated(_("which exercise; by default, the first exercise that has not passed"))
-    group.add_argument("name", metavar="NAME", nargs="?", help=text)
+    start.add_argument("name", metavar="NAME", nargs="?", help=text)
     text = translated(_("the folder to create the file in; {folder} by default")).format(
         folder=DEFAULT
     )
-    group.add_argument("place", metavar="DIR", nargs="?", type=Path, help=text)
+    start.add_argument("place", metavar="DIR", nargs="?", type=Path, help=text)
     add("check", _check, _("check your answer"), "name", "dir")
     add("hint", _hint, _("show one more hint"), "name", "dir")
     add("solution", _solution, _("show a solution"), "name", "dir")
@@ -86,17 +82,15 @@ def add_arguments(parser: OneLineParser) -> None:
     add("progress", _progress, _("show which exercises have passed"), "dir")
     add("watch", _watch, _("check each answer whenever it is saved"), "dir")
     export = add("export", _export, _("write the files of all exercises, for a class"))
-    group = export.add_argument_group(translated(_("arguments")))
-    group.add_argument("dir", metavar="DIR", type=Path, help=translated(_("the folder to write")))
+    export.add_argument("dir", metavar="DIR", type=Path, help=translated(_("the folder to write")))
     export.add_option(
         "--format", choices=("notebook", "folder"), default="notebook",
         text=_("notebooks, one for each part, or Python files"),
     )  # fmt: skip
     export.add_option("--solutions", action="store_true", text=_("write the solutions too"))
     new = add("new", _new, _("write the file for an exercise of your own"))
-    group = new.add_argument_group(translated(_("arguments")))
     text = translated(_("the name of the exercise: letters, digits and underscores"))
-    group.add_argument("name", metavar="NAME", help=text)
+    new.add_argument("name", metavar="NAME", help=text)
     new.add_option(
         "--from", dest="model", metavar="NAME", default="counter",
         text=_("the exercise of the course whose file is the starting point"),
@@ -104,18 +98,16 @@ def add_arguments(parser: OneLineParser) -> None:
     test = add(
         "test", _test, _("run the solution and all other programs in the file of an exercise")
     )
-    group = test.add_argument_group(translated(_("arguments")))
-    group.add_argument(
+    test.add_argument(
         "file", metavar="FILE", type=Path, help=translated(_("the file of an exercise"))
     )
     graded = add(
         "grade", _grade, _("check the answers of many learners and write a table of the results")
     )
-    group = graded.add_argument_group(translated(_("arguments")))
     text = translated(
         _("a folder that contains one folder for each learner, with files or notebooks")
     )
-    group.add_argument("folder", metavar="FOLDER", type=Path, help=text)
+    graded.add_argument("folder", metavar="FOLDER", type=Path, help=text)
     graded.add_option(
         "--out",
         type=Path,

@@ -21,7 +21,7 @@ MORE = _(
 def add_arguments(parser: OneLineParser) -> None:
     """Add the arguments of the command to the parser, and what runs it."""
     # fmt: off
-    parser.add_argument_group(translated(_("arguments"))).add_argument(
+    parser.add_argument(
         "target", metavar="FILE.py:FUNCTION", help=translated(_(
             "the function; a method is written as CLASS.METHOD; instead of a file, you can name a "
             "module that can be imported")))

@@ -24,6 +24,7 @@ WITHOUT = _(
     "this package was built without the notebooks; in a checkout, `python -m tox run -e site` "
     "makes them; elsewhere, pass the file that the lessons of the built site offer: --from {name}"
 )
+NO_FILE = _("there is no file {file}")
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
 NO_PART = _("there is no part {part}; the parts are {parts}")
 NEW = _("New notebooks in {folder}: {count}.")
@@ -33,11 +34,10 @@ NO_PACK = _("JupyterLab keeps its own language; to change it: {command}")
 
 def add_arguments(parser: OneLineParser) -> None:
     """Add the arguments of the command to the parser, and what runs it."""
-    group = parser.add_argument_group(translated(_("arguments")))
     text = translated(_("the folder to put the notebooks in; this folder by default"))
-    group.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path(), help=text)
+    parser.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path(), help=text)
     add = parser.add_option
-    add("--lang", choices=[*languages()], text=_("language of the notebooks and of JupyterLab"))
+    parser.add_language(_("language of the notebooks and of JupyterLab"))
     add("--part", metavar="PART", text=_("one part of the course only, such as state"))
     add("--from", dest="archive", type=Path, metavar="FILE", text=_("a download from the site"))
     add("--no-browser", action="store_true", text=_("print the address without opening a browser"))
@@ -74,6 +74,8 @@ def _archive(parser: OneLineParser, options: argparse.Namespace) -> tuple[Path, 
     file = options.archive or ARCHIVES / name
     if not options.archive and not file.exists():
         parser.reject(WITHOUT, name=name)
+    if not file.is_file():
+        parser.reject(NO_FILE, file=file)
     roots: set[str] = set()
     if zipfile.is_zipfile(file):
         with zipfile.ZipFile(file) as archive:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import haiku_state as hs
 from haiku_state.commands.main import explain
-from haiku_state.commands.parser import NO_FOLDER, OneLineParser
+from haiku_state.commands.parser import NO_FOLDER, OneLineParser, say
 from haiku_state.commands.train.loop import ON_MESH, ONE_DEVICE, UPDATES, train
 from haiku_state.commands.train.models import TASKS
 from haiku_state.commands.train.report import Epoch, print_row, save_plot
@@ -33,6 +33,8 @@ SAME = (
 
 ONLY_ONE = _("--update {update} runs on one device, not on {devices}; use shard")
 ONE_PROCESS = _("--update {update} runs in one process; with many, use {first} or {second}")
+ENDING = _("Ctrl-C: saving after this update; Ctrl-C again ends at once, without saving")
+ENOUGH = _("{folder} has a run of {done} epochs, more than --epochs {epochs}")
 NOT_SAVED = _("stopped by {signal}, not saved")
 NOT_WRITTEN = _("{path} cannot be written: {reason}")
 
@@ -124,6 +126,10 @@ def run(parser: OneLineParser, options: argparse.Namespace) -> int:
         code, name = (130, "Ctrl-C") if interrupted.is_set() else (143, "SIGTERM")
         parser.exit(code, f"{parser.prog}: {translated(text).format(signal=name, folder=folder)}")
     if hs.processes.is_main_process():
+        if len(rows) > options.epochs:
+            text = translated(ENOUGH)
+            values = {"folder": options.checkpoint_dir, "epochs": options.epochs}
+            print(text.format(done=len(rows), **values))
         print(f"test {TASKS[options.model].score_name} {rows[-1].test_score:.4f}")
         if options.plot:
             save_plot(rows, options.model, options.plot)
@@ -138,6 +144,8 @@ def _watch_signals(saves: bool, interrupted: threading.Event) -> Iterator[Callab
 
     def ask(_number: int, _frame: object) -> None:
         signal.signal(signal.SIGINT, before)
+        with contextlib.suppress(RuntimeError):  # the stream is being written to
+            say(translated(ENDING))
         interrupted.set()
         os.kill(os.getpid(), signal.SIGTERM)
 
