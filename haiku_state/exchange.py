@@ -60,6 +60,27 @@ def values_of_all(value: Any, seconds: float) -> list[Any]:
     return [json.loads(text) for _, text in found]
 
 
+def all_end_well(is_well: bool, seconds: float) -> bool:
+    """Tell all processes how this one ends, and learn whether all of them have come to a good end.
+
+    Args:
+      is_well: whether this process does.
+      seconds: how long to wait for the others.
+    """
+    store, index = key_value_store()
+    if store is None:
+        return is_well
+    name, wait = "haiku_state/end", round(1000 * seconds)
+    try:
+        store.key_value_set(f"{name}/{index:09}", json.dumps(is_well))
+        store.wait_at_barrier(f"{name}/given", wait)
+        found = store.key_value_dir_get(name)
+        store.wait_at_barrier(f"{name}/taken", wait)
+    except RuntimeError:
+        return False
+    return all(json.loads(text) for _, text in found)
+
+
 def in_all(error: Exception) -> Exception:
     """Mark an error that each process raises, because each has been told the same.
 

@@ -172,6 +172,21 @@ def loop(*arguments, watch=300):
     _update(watch, each)
 
 
+def finish(*arguments, updates, watch):
+    """Make some updates, and come to an end."""
+    _started(*arguments)
+    mesh = hs.data_mesh()
+    run = hs.shard_update(
+        lambda total, batch, *, axis_name=None: (total + batch["x"].sum(), {}), mesh
+    )
+    total = run.place(jax.numpy.float32(0))
+    with distributed.watch_processes(watch) as watched:
+        for _update in range(updates):
+            total, _ = run(total, run.feed({"x": np.ones(jax.local_device_count(), np.float32)}))
+            watched.progress(total)
+    print("finished", float(total), flush=True)
+
+
 def fail(*arguments, watch=300):
     """Run updates; process 1 meets an error of its own."""
 

@@ -23,7 +23,7 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.processes import LateStartError
 from haiku_state.exchange import in_all, interruptible, values_of_all
-from haiku_state.processes.watch import check_timeout, end_after_failure, watching
+from haiku_state.processes.watch import check_timeout, end_at_exit, watching
 from haiku_state.update.devices import request_devices
 
 # JAX ends a process by an abort with a stack dump, so our message comes these seconds before
@@ -124,7 +124,7 @@ def start_processes(
             raise unjoined from error
         finally:
             if count > 1:
-                atexit.register(end_after_failure)
+                atexit.register(end_at_exit, index, count, timeout + GRACE)
         _check_same({"num_processes": count, **(settings or {})}, timeout + GRACE)
         here = jax.local_device_count()  # JAX looks for the devices of all processes
     most = connectable_cpu_devices()

@@ -14,11 +14,21 @@ from typing import Any, NoReturn
 import jax
 from jax.experimental import multihost_utils
 
-from haiku_state.compat import has_joined
+from haiku_state.compat import has_joined, key_value_store
 from haiku_state.errors import HaikuStateError, arguments
+from haiku_state.errors.language import deferred as _
+from haiku_state.errors.language import translated
 from haiku_state.errors.processes import LostProcessError
+from haiku_state.exchange import all_end_well
 
 LOST = 3  # the exit code after another process is lost
+
+FAREWELL = 1  # seconds that a process which has failed gives the others to hear of it
+
+UNFINISHED = _(
+    "haiku_state: process {index} of {count} has finished, but another process has failed, or has "
+    "not finished: one may have waited for this one, in more updates than it made"
+)
 
 # an XlaRuntimeError says so, and in newer versions of JAX a ValueError
 _BROKEN = re.compile(
@@ -57,7 +67,7 @@ class ProcessWatch:
             if self._done.wait(left):
                 return
         sys.stderr.write("".join(traceback.format_exception_only(silence)))
-        end_processes(LOST)
+        end_in_failure(LOST)
 
 
 @contextlib.contextmanager
@@ -90,9 +100,10 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
     JAX watches too, and may be faster: when process 0 dies, for example, it aborts the others with
     a stack dump. The line that :func:`start_processes` prints says what that means.
 
-    At exit JAX waits until all processes have finished. A process that is ended by an exception
-    does not wait, so that the others notice at once, unless all processes raise the same error, as
-    they do for settings that differ. After a lost process, the exit code is 3. An exception that
+    At exit each process waits until all have finished. If another one fails or does not finish, a
+    process that waits says so on stderr, and its exit code is 3. A process that is ended by an
+    exception does not wait, so that the others notice at once, unless all processes raise the same
+    error, as they do for settings that differ. After a lost process, the exit code is 3. An exception that
     the program catches has no effect. ``sys.exit`` waits; if the others cannot finish, call
     :func:`end_processes` instead.
 
@@ -207,17 +218,34 @@ def end_processes(code: int = 0) -> NoReturn:
     os._exit(code)
 
 
-def end_after_failure() -> None:
-    """Keep JAX from waiting at exit if a process is lost or an exception ends this process.
+def end_in_failure(code: int) -> NoReturn:
+    """End this process, and first tell those that wait for it at their end."""
+    all_end_well(False, FAREWELL)
+    _end_last(code)
+
+
+def _end_last(code: int) -> NoReturn:
+    _store, index = key_value_store()
+    if index == 0:
+        time.sleep(FAREWELL)  # JAX aborts those that are still there when it has ended
+    end_processes(code)
+
+
+def end_at_exit(index: int, count: int, timeout: float) -> None:
+    """Keep JAX from waiting at exit for a process that is lost, or that has failed.
 
     :func:`start_processes` registers it right after JAX's own function, so it runs just before
-    that one, and after all functions that the program has registered since.
+    that one, and after all functions that the program has registered since. JAX itself would abort
+    a process that has ended well, if another one cannot.
     """
     error = getattr(sys, "last_value", None)  # Python sets it when one has left the program
     if _lost.is_set() or isinstance(error, LostProcessError):
-        end_processes(LOST)
+        end_in_failure(LOST)
     if error is not None and not hasattr(error, "in_all_processes"):
-        end_processes(1)
+        end_in_failure(1)
+    if not all_end_well(True, timeout):
+        sys.stderr.write(translated(UNFINISHED).format(index=index, count=count) + "\n")
+        _end_last(LOST)
 
 
 def check_timeout(timeout: Any) -> None:

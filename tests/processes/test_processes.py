@@ -452,6 +452,26 @@ def test_a_process_that_is_lost_ends_the_other(workers, victim, number):
     assert both[victim].end()[0] == -signal.SIGKILL
 
 
+@pytest.mark.parametrize("early", [0, 1])
+def test_a_process_that_ends_early_and_well_is_told_of_it_and_not_aborted(workers, early):
+    where = f"localhost:{free_port()}"
+    updates = [3 if index == early else 8 for index in (0, 1)]
+    both = [workers.start("finish", where, 2, i, updates=updates[i], watch=8) for i in (0, 1)]
+    code, text = both[early].end()
+    assert (code, both[early].printed()) == (watch.LOST, [f"finished {2.0 * EACH * 3}"]), text
+    assert text.endswith(UNFINISHED % early)
+    code, text = both[1 - early].end()
+    assert LOST % (1 - early, 8) in text
+    # the connection of an old JAX ends the process that waits in an update
+    assert code == watch.LOST or (code == -signal.SIGABRT and EACH == 1), text
+
+
+UNFINISHED = """\
+haiku_state: process %d of 2 has finished, but another process has failed, or has not finished: \
+one may have waited for this one, in more updates than it made
+"""
+
+
 def test_an_error_in_one_process_ends_the_other(workers):
     first, second = pair(workers, "fail", watch=5)
     code, text = second.end()
