@@ -67,7 +67,9 @@ class ProcessWatch:
             if self._done.wait(left):
                 return
         sys.stderr.write("".join(traceback.format_exception_only(silence)))
-        end_in_failure(LOST)
+        if isinstance(silence, LostProcessError):
+            end_in_failure(LOST)
+        end_processes(LOST)  # the others have not joined, so none of them waits
 
 
 @contextlib.contextmanager
@@ -103,9 +105,9 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
     At exit each process waits until all have finished. If another one fails or does not finish, a
     process that waits says so on stderr, and its exit code is 3. A process that is ended by an
     exception does not wait, so that the others notice at once, unless all processes raise the same
-    error, as they do for settings that differ. After a lost process, the exit code is 3. An exception that
-    the program catches has no effect. ``sys.exit`` waits; if the others cannot finish, call
-    :func:`end_processes` instead.
+    error, as they do for settings that differ. After a lost process, the exit code is 3. An
+    exception that the program catches has no effect. ``sys.exit`` waits; if the others cannot
+    finish, call :func:`end_processes` instead.
 
     Args:
       timeout: in seconds, longer than the longest update; the first update includes the
