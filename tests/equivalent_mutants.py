@@ -1,5 +1,7 @@
 """Changes of the source that change no result: ``tests/mutants.py`` does not count them.
 
+It cannot follow what several processes do together either: those changes name the test that does.
+
 For each reason, the file and a regular expression for the lines that differ, as ``-`` and ``+``.
 """
 
@@ -30,6 +32,15 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "there is at least one process": [
         ("storage/leaves.py", r"\+.*process_count\(\) != 1"),
+    ],
+    "all rows of a stack have one shape, and only the shape is looked at": [
+        ("update/scan.py", r"first = .* rows\[ ?-1\]"),
+    ],
+    "nobody passes the number of traces": [
+        ("update/runner.py", r"trace_count: int = .*\*\*\{\}"),
+    ],
+    "test_train_states_that_differ_between_processes_are_named notices it": [
+        ("update/mesh.py", r"\+return count > 2 and "),
     ],
     "it takes more memory or time": [
         ("storage/checkpoint.py", r"^-del nested"),

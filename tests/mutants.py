@@ -286,7 +286,11 @@ def statement_of(mutant: Mutant) -> range:
     """
     found = range(mutant.line, mutant.line + 1)
     for node in ast.walk(ast.parse(mutant.file.read_text("utf-8"))):
-        if isinstance(node, ast.stmt) and node.lineno <= mutant.line <= node.end_lineno:
+        if not isinstance(node, ast.stmt):
+            continue
+        decorators = getattr(node, "decorator_list", [])
+        first = min(each.lineno for each in (node, *decorators))
+        if first <= mutant.line <= node.end_lineno:
             body = getattr(node, "body", None)
             end = body[0].lineno - 1 if body else node.end_lineno
             if mutant.line <= end:

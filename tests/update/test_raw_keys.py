@@ -110,3 +110,11 @@ def test_a_checkpoint_keeps_a_raw_key(tmp_path):
     _, metrics = run(run.place(restored), {"x": np.ones(8)})
     step_rng = jax.random.split(jax.random.split(jax.random.PRNGKey(7))[0])[1]
     np.testing.assert_allclose(metrics["drawn"], jax.random.normal(step_rng, ()), rtol=1e-6)
+
+
+def test_a_pair_of_counts_is_no_key_where_its_module_is_called_one():
+    counts = {"keypoints": {"seen": jnp.array([3, 5], jnp.uint32)}}
+    train_state = hs.TrainState({}, counts, (), jax.random.PRNGKey(0), jnp.int32(0))
+    placed = hs.vmap_update(lambda train_state, batch: (train_state, {}), 3).place(train_state)
+    np.testing.assert_array_equal(placed.state["keypoints"]["seen"], [[3, 5]] * 3)
+    assert len({tuple(key) for key in np.asarray(placed.rng)}) == 3

@@ -98,6 +98,16 @@ def test_equal_replicas_pass(four, tree):
     hs.assert_replicas_equal({})
 
 
+def test_parts_of_the_second_axis_are_compared_each_with_its_own(four):
+    mesh = jax.sharding.Mesh(np.array(four).reshape(2, 2), ("devices", "model"))
+    place = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("devices", "model"))
+    rows = np.array([[1.0, 2.0, 3.0, 4.0]] * 2, np.float32)
+    hs.assert_replicas_equal({"w": jax.device_put(rows, place)})
+    rows[1, 3] = 7
+    with pytest.raises(ReplicaMismatchError, match=r"\['w'\] by 3"):
+        hs.assert_replicas_equal({"w": jax.device_put(rows, place)})
+
+
 def test_each_leaf_that_drifted_is_named_with_how_far():
     tree = {
         "bn": {"mean": jnp.array([[0.0, 1.0], [0.0, 3.5]]), "counter": jnp.array([4, 4])},

@@ -234,6 +234,18 @@ def test_a_step_takes_its_arguments_by_name_and_the_axis_only_so():
         update(train_state, {}, "devices")
 
 
+def test_make_update_takes_both_by_name_and_its_options_only_so():
+    _, train_state = square(None)
+
+    def loss_fn(params, state, rng, batch):
+        return jnp.square(params["w"]).sum(), (state, {})
+
+    after, _ = hs.make_update(optimizer=optax.sgd(0.25), loss_fn=loss_fn)(train_state, {})
+    np.testing.assert_allclose(after.params["w"], train_state.params["w"] / 2)
+    with pytest.raises(TypeError, match="positional"):
+        hs.make_update(loss_fn, optax.sgd(0.25), False)
+
+
 def test_a_batch_that_was_deleted_is_named_in_a_plain_call():
     def loss_fn(params, state, rng, batch):
         return jnp.mean(params["w"] * batch["x"]), (state, {})

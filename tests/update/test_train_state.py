@@ -107,3 +107,9 @@ def test_a_flag_is_part_of_the_program_and_an_array_is_not(caplog):
 
     train_state = hs.init_train_state(init, optax.sgd(0.1), jax.random.key(0), INPUTS, True)
     assert train_state.params["a"]["w"] == INPUTS.sum()
+
+
+@pytest.mark.parametrize("result", [({}, {}, 1), [{}, {}], {"params": {}, "state": {}}, {}, ({},)])
+def test_what_init_returns_is_a_pair(result):
+    with pytest.raises(errors.ArgumentError, match=r"\(params, state\)"):
+        hs.init_train_state(lambda rng: result, optax.sgd(0.1), jax.random.key(0))
