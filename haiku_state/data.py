@@ -120,7 +120,7 @@ def batches(
 
     Raises:
       ArgumentError: ``data`` has no rows or arrays of different lengths, ``batch_size`` is below 1
-        or gives no batch, ``remainder`` is none of the three, ``seed`` or ``skip`` is no
+        or gives no batch, ``remainder`` is none of the three, ``seed`` or ``skip`` is not a
         nonnegative integer, or ``part`` is out of range.
       BatchDivisionError: the number of parts does not divide ``batch_size``, or the rows that
         ``"keep"`` leaves for the last batch.
