@@ -3,7 +3,6 @@
 import contextvars
 import functools
 import inspect
-import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -39,51 +38,44 @@ class Call:
                 return arguments.static_argument(name, value)
         return None
 
-    def trace(self, body: Callable[..., Any], is_static: bool, *more: Any) -> Any:
-        """Return the jaxpr of a function of a list of all leaves of the arguments, and of more."""
-        traced = self._traced(is_static)
-
-        def run(*values: Any) -> Any:
-            filled = list(self.leaves)
-            for index, value in zip(traced, values, strict=False):
-                filled[index] = value
-            return body(filled, *values[len(traced) :])
-
-        return jax.make_jaxpr(run)(*(self.leaves[index] for index in traced), *more)
-
-    def traced(self, is_static: bool) -> list[Any]:
-        """Return the leaves that are traced."""
-        return [self.leaves[index] for index in self._traced(is_static)]
-
-    def _traced(self, is_static: bool) -> list[int]:
-        return [
+    def trace(self, body: Callable[..., Any], is_static: bool) -> Any:
+        """Return the jaxpr of a function of a list of all leaves of the arguments."""
+        traced = [
             index
             for index, leaf in enumerate(self.leaves)
             if index not in self._static and is_traced(leaf, is_static)
         ]
 
-    def arguments(self, leaves: Sequence[Any]) -> Any:
-        """Return the arguments with these leaves: those by position, and those by name."""
-        return jax.tree.unflatten(self._tree, leaves)
+        def run(*values: Any) -> Any:
+            filled = list(self.leaves)
+            for index, value in zip(traced, values, strict=True):
+                filled[index] = value
+            return body(filled)
+
+        return jax.make_jaxpr(run)(*(self.leaves[index] for index in traced))
 
     def walk(self, reach: Reach) -> None:
         """Find what the function reaches."""
         reach.walk(_own_name(self.function), self.function)
 
-    def run(self, watch: Watch, leaves: Sequence[Any], step: Callable[..., Any]) -> Any:
-        """Do something with a function of nothing that calls the function, while it is watched."""
-        given, named = self.arguments(leaves)
+    def run(self, watch: Watch, leaves: Sequence[Any]) -> Any:
+        """Call the function with other leaves of its arguments, while it is watched."""
         reach, names = watch.reach, {}
-        self.walk(reach)
+        given, named = jax.tree.unflatten(self._tree, leaves)
         for name, value in bound_arguments(self.function, given, named).items():
             reach.walk(name, value, "argument")
             names[id(value)] = name
         put = [reach.stood_in(names.get(id(leaf), "stream"), leaf) for leaf in leaves]
-        if any(map(operator.is_not, put, leaves)):
-            given, named = self.arguments(put)
+        if any(new is not leaf for new, leaf in zip(put, leaves, strict=True)):
+            given, named = jax.tree.unflatten(self._tree, put)
         function = callable_of(self.function, reach)
         context = contextvars.copy_context()  # a variable of it is restored with it
-        return context.run(watch.run, lambda: step(lambda: function(*given, **named)))
+        return context.run(watch.run, lambda: function(*given, **named))
+
+    def run_unwatched(self, leaves: Sequence[Any], reach: Reach) -> Any:
+        """Call the function with other leaves of its arguments."""
+        given, named = jax.tree.unflatten(self._tree, leaves)
+        return callable_of(self.function, reach)(*given, **named)
 
 
 def start_of(function: Any) -> Place:

@@ -5,7 +5,6 @@ By the rules of ``haiku_state/compat.py``.
 
 import contextlib
 import functools
-import inspect
 import itertools
 import types
 from typing import Any
@@ -38,6 +37,18 @@ def traced_anew(again: bool = True) -> contextlib.AbstractContextManager[Any]:
     return stack
 
 
+def trace_state() -> Any:
+    """Return what differs between two places if one of them is in a transformation of its own.
+
+    Returns:
+      A value to be compared; always the same on a JAX that does not tell.
+    """
+    from jax.extend import core
+
+    tell = getattr(core, "get_opaque_trace_state", None)
+    return tell and tell(convention="haiku")
+
+
 def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
     """Return how many inputs of a ``scan`` equation are constants, and how many are carried.
 
@@ -52,19 +63,6 @@ def scan_sizes(params: dict[str, Any]) -> tuple[int, int]:
         return len(list(constants)), len(list(carry))
     else:  # JAX < 0.11
         return params["num_consts"], params["num_carry"]
-
-
-def reference_accesses() -> dict[Any, str]:
-    """Return the code of the functions through which JAX reads and writes a mutable cell.
-
-    Returns:
-      ``"read"`` or ``"write"`` for each of them.
-    """
-    from jax._src.state import primitives
-
-    names = {"ref_get": "read", "ref_set": "write", "ref_swap": "write", "ref_addupdate": "write"}
-    functions = {inspect.unwrap(getattr(primitives, name)): how for name, how in names.items()}
-    return {function.__code__: how for function, how in functions.items()}
 
 
 def jit_codes() -> list[Any]:

@@ -12,31 +12,28 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
-import jax.api_util
-import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.compat import is_live
 from haiku_state.errors.describe import describe
 from haiku_state.errors.language import deferred as _
 from haiku_state.inside import compat
+from haiku_state.inside.advice import advice, is_read
 from haiku_state.inside.calls import (
     Call,
-    bound_arguments,
-    callable_of,
     differing,
     is_equal,
     outputs_of,
     signature_of,
     start_of,
 )
-from haiku_state.inside.reach import Reach
+from haiku_state.inside.reach import Reach, names_in, nested_codes, original
 from haiku_state.inside.report import Finding, Report, Sentence
-from haiku_state.inside.rewrite import Rewrite, in_words, rewrite
-from haiku_state.inside.verify import verified
-from haiku_state.inside.watch import Event, Place, Stopped, Watch, expressions_on
+from haiku_state.inside.watch import Event, Place, Sought, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
+_REFERENCES = {"get": "read", "swap": "write", "addupdate": "write"}
+_CALLBACKS = ("io_callback", "debug_callback")
 _NEEDS_A_VALUE = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 
 
@@ -92,27 +89,28 @@ def explain(
         return Report(_name(function), error=error)
     with contextlib.ExitStack() as caches:
         run = _watched(call, caches)
-        findings = [_finding(event) for event in run.watch.events]
         reach = run.watch.reach
-        if not findings and run.jaxpr is not None and (reach.is_suspect or not reach.is_closed):
+        findings = [_finding(event, reach) for event in run.watch.events]
+        if not findings and (run.has_leak or reach.is_suspect or reach.opaque):
             findings = list(_unexplained(call, run))
-    start = call.start
+    references, notes = _effects(run)
+    notes += [*_new_functions(run)]
+    findings += references
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
-    reached = {event.reached for event in run.watch.events}
-    notes = list(_new_functions(run))
+    reached = {e.holder.path(e.key).partition("[")[0] for e in run.watch.events if e.holder}
     for read in _frozen(reach):
         change = changed.get(read.name, changed.get(f"{read.name}[...]"))
-        if change is None and not reached & {read.name, f"{read.name}[...]"}:
+        if change is None and read.name not in reached:
             notes.append(read)
         elif change and read.name in reach.constants:
             findings += [read] if _is_before(read, change, run.watch.visited) else []
     return Report(
         function=_name(function),
-        findings=_verified(_ordered(findings, start), call, run),
-        notes=tuple(replace(n, rewrite=in_words(rewrite(n))) for n in _ordered(notes, start)),
-        unseen=tuple(_unseen(run)),
+        findings=_ordered(findings, call.start),
+        notes=_ordered(notes, call.start),
+        unseen=tuple(_unseen(run, call)),
         error=run.error,
     )
 
@@ -187,22 +185,7 @@ def explain_retrace(
     if not findings:
         with contextlib.ExitStack() as caches:
             findings = list(_new_functions(_watched(Call(function, second, {}), caches)))
-    found = tuple(replace(one, rewrite=_fitting(one, function, first, second)) for one in findings)
-    return Report(_name(function), found, is_retrace=True)
-
-
-def _fitting(finding: Finding, function: Any, first: Any, second: Any) -> Rewrite:
-    """Return what makes both calls fit one program, with its code if it does."""
-    new = rewrite(finding)
-    after = []
-    for args in (first, second):
-        space = jax.tree.map(lambda leaf: leaf, bound_arguments(function, args, {}))
-        with contextlib.suppress(Exception):  # what the code makes of other arguments
-            exec(new.outside, {"jnp": jnp}, space)
-        after.append(signature_of(lambda arguments: None, [space]))
-    name = next((name for name in after[0] if name.endswith(f"['{finding.name}']")), "")
-    is_right = name and not list(differing(after[0][name], after[1].get(name)))
-    return new if is_right else in_words(new)
+    return Report(_name(function), tuple(map(_advised, findings)), is_retrace=True)
 
 
 class _Run(NamedTuple):
@@ -214,32 +197,31 @@ class _Run(NamedTuple):
     stopped: Place | None
     has_leak: bool
     """Whether a tracer outlives a transformation inside of the function."""
+    is_lazy: bool
+    """Whether the function returns a generator or a coroutine, whose body no call runs."""
     is_static: bool
     """Whether numbers had to be passed as they are."""
 
 
 def _watched(call: Call, caches: contextlib.ExitStack) -> _Run:
     """Trace a function as often as it takes, each time as if JAX had not traced any part before."""
-    reach = Reach()
-    call.walk(reach)
-    reach.put_streams_back()
-    is_anew = reach.is_suspect or reach.is_remembered or not reach.is_closed
 
-    def traced(is_static: bool = False, **settings: Any) -> _Run:
-        caches.enter_context(compat.traced_anew(is_anew))
-        return _traced(call, Watch(call.start, reach, **settings), is_static)
+    def traced(is_static: bool = False, *sought: Sought) -> _Run:
+        watch = Watch(call.start, *sought)
+        call.walk(watch.reach)
+        is_hidden = watch.reach.is_suspect or watch.reach.opaque or watch.reach.is_remembered
+        caches.enter_context(compat.traced_anew(bool(is_hidden)))
+        return _traced(call, watch, is_static)
 
-    run = traced(is_quick=True)
+    run = traced()
     if run.error is not None and any(type(leaf) in (int, float) for leaf in call.leaves):
-        static = traced(True, is_quick=True)
+        static = traced(True)
         if static.error is None or isinstance(run.error, _NEEDS_A_VALUE):
             run = static
-    if (sought := run.watch.changed) or run.has_leak:
-        known = {"sought": sought, "has_leak": run.has_leak}
-        run = traced(run.is_static, foreign=run.watch.foreign, **known)
+    if sought := run.watch.changed:
+        run = traced(run.is_static, sought)
         if missing := run.watch.not_located():
-            known |= {"foreign": run.watch.foreign, "everywhere": missing}
-            run = traced(run.is_static, **known)
+            run = traced(run.is_static, sought, missing)
     return run
 
 
@@ -247,58 +229,102 @@ def _traced(call: Call, watch: Watch, is_static: bool) -> _Run:
     jaxpr: Any = None
     error: Exception | None = None
     stopped: Place | None = None
-    has_leak = False
-    gone: list[tuple[str, Place, Any]] = []
+    has_leak = is_lazy = False
 
     def body(leaves: list[Any]) -> list[Any]:
-        nonlocal has_leak
-        try:
-            result = call.run(watch, leaves, lambda function: function())
-        finally:
-            gone.extend(leak for leak in watch.stored if not _is_live(leak[2]))
-        watch.is_lazy = isinstance(result, (types.GeneratorType, types.CoroutineType))
+        nonlocal has_leak, is_lazy
+        result = call.run(watch, leaves)
+        is_lazy = isinstance(result, (types.GeneratorType, types.CoroutineType))
         outputs = outputs_of(result)
-        if dead := [leaf for leaf in outputs if not _is_live(leaf)]:
-            has_leak = True
-            returned = [leak for leak in gone if any(leak[2] is leaf for leaf in dead)]
-            watch.events += _leaks(returned or gone[-1:])  # the last, if one is computed with it
-        return [leaf for leaf in outputs if _is_live(leaf)]
+        live = [leaf for leaf in outputs if _is_live(leaf)]
+        has_leak = len(live) < len(outputs)
+        return live
 
     try:
         jaxpr = call.trace(body, is_static)
         if any(isinstance(constant, jax.core.Tracer) for constant in jaxpr.consts):
             has_leak, jaxpr = True, None
-            watch.events += _leaks(gone[-1:])
     except jax.errors.UnexpectedTracerError as caught:
         error, has_leak = caught, True
-        watch.events += _leaks(gone[-1:])
     except Stopped:
         stopped = watch.place
     except Exception as caught:
         error = caught
-    return _Run(watch, jaxpr, error, stopped, has_leak, is_static)
+    finally:
+        watch.reach.put_streams_back()
+    return _Run(watch, jaxpr, error, stopped, has_leak, is_lazy, is_static)
 
 
 def _unexplained(call: Call, run: _Run) -> Iterator[Finding]:
     """Trace a function that nothing was found in once more, and tell what differs or leaks."""
 
     def body(leaves: list[Any]) -> list[Any]:
-        given, named = call.arguments(leaves)
-        return outputs_of(callable_of(call.function, run.watch.reach)(*given, **named))
+        return outputs_of(call.run_unwatched(leaves, run.watch.reach))
 
     try:
         with jax.checking_leaks():
             again = call.trace(body, run.is_static)
     except Exception as error:
-        if str(error).startswith("Leaked "):
-            name = re.findall(r"is referred to by (?:\S*\.)?(\w+)$", str(error), re.MULTILINE)
-            yield Finding("leak", (name or ["tracer"])[-1], *call.start, "kept", "", "a tracer")
+        if str(error).startswith("Leaked ") or run.has_leak:
+            yield _leak(str(error), call.start, run.watch.reach)
         return
-    yield from _differences(run.jaxpr, again, call.start)
+    if run.jaxpr is not None:
+        yield from _differences(run.jaxpr, again, call.start)
 
 
-def _leaks(stored: list[tuple[str, Place, Any]]) -> list[Event]:
-    return [Event("leak", name, place, "tracer", None, value) for name, place, value in stored]
+def _leak(message: str, start: Place, reach: Reach) -> Finding:
+    """Tell which line stores the tracer that outlives its trace: JAX says what refers to it."""
+    names = re.findall(r"referred to by .*?(\w+)(?:'\]|' of the frame .*)?$", message, re.MULTILINE)
+    codes = [inner for code in reach.codes for inner in nested_codes(code)]
+    lines = {Place(c.co_filename, line) for c in codes for _, line in dis.findlinestarts(c) if line}
+    nodes = [(place, node) for place in sorted(lines) for node in expressions_on(place)]
+    for name in names:
+        found = []
+        for place, node in nodes:
+            written = ast.unparse(node)
+            if isinstance(node, ast.Call) and written.startswith(f"hk.set_state({name!r}"):
+                found.append((True, place, f"hk.set_state({name!r})"))
+            elif isinstance(getattr(node, "ctx", None), ast.Store):
+                found += [(False, place, written)] if written.rpartition(".")[2] == name else []
+        if found:
+            _is_state, place, written = max(found)
+            return _advised(Finding("leak", written, *place, "tracer", "", "a tracer"))
+    name = (names or ["tracer"])[-1]
+    return _advised(Finding("leak", name, *start, "kept", "", "a tracer"))
+
+
+def _effects(run: _Run) -> tuple[list[Finding], list[Finding]]:
+    """What the program itself does in every call: uses of refs, and notes of callbacks."""
+    references: list[Finding] = []
+    notes: list[Finding] = []
+    names = run.watch.reach.references
+
+    def visit(jaxpr: Any, outer: dict[Any, str]) -> None:
+        for equation in jaxpr.eqns:
+            known = ["" if hasattr(v, "val") else outer.get(v, "") for v in equation.invars]
+            place = Place(*(compat.place_of(equation) or ("", 0)))
+            kind = equation.primitive.name
+            if kind in _REFERENCES and known[0]:
+                name = f"{known[0]}[...]"
+                references.append(Finding("reference", name, *place, _REFERENCES[kind]))
+            elif kind in _CALLBACKS:
+                notes.append(Finding("effect", kind, *place, "callback"))
+            for inner in _programs(equation):
+                visit(inner, dict(zip(inner.invars, known[-len(inner.invars) :], strict=False)))
+
+    if run.jaxpr is not None and run.jaxpr.effects:
+        constants = zip(run.jaxpr.jaxpr.constvars, run.jaxpr.consts, strict=True)
+        visit(run.jaxpr.jaxpr, {variable: names.get(id(c), "") for variable, c in constants})
+    # of `counter[...] += 1`, which reads and writes, the write
+    return sorted(references, key=lambda one: one.form, reverse=True), notes
+
+
+def _programs(equation: Any) -> Iterator[Any]:
+    """The programs inside of an equation, such as the body of a scan."""
+    for value in jax.tree.leaves(equation.params, is_leaf=lambda value: hasattr(value, "eqns")):
+        inner = getattr(value, "jaxpr", value)
+        if hasattr(inner, "invars"):
+            yield inner
 
 
 def _is_live(leaf: Any) -> bool:
@@ -336,21 +362,20 @@ def _ordered(findings: Sequence[Finding], start: Place) -> tuple[Finding, ...]:
     )
 
 
-def _verified(findings: Sequence[Finding], call: Call, run: _Run) -> tuple[Finding, ...]:
-    """Give each finding the rewrite of its line, with the code that was run."""
-    changes = {(event.name, event.place): event.change for event in run.watch.events}
-    found = []
-    for finding in findings:
-        change = changes.get((finding.name, Place(finding.file, finding.line)))
-        new = rewrite(finding)
-        new = verified(new, finding.file, change, call, run.watch, run.is_static)
-        found.append(replace(finding, rewrite=new))
-    return tuple(found)
-
-
-def _finding(event: Event) -> Finding:
+def _finding(event: Event, reach: Reach) -> Finding:
     before, after = _shown(event.before), _shown(event.after)
-    return Finding(event.kind, event.name, *event.place, event.form, before, after)
+    finding = Finding(event.kind, event.name, *event.place, event.form, before, after)
+    holder, names = event.holder, {event.name}
+    if holder is None:
+        return _advised(finding)
+    names |= {holder.path(event.key)}
+    if holder.form in ("argument", "container", "dict key", "array", "default"):
+        names |= reach.aliases[id(original(holder.value))]
+    return _advised(finding, is_read(names, reach.codes), event.is_inner)
+
+
+def _advised(finding: Finding, *details: bool) -> Finding:
+    return replace(finding, advice=advice(finding.kind, finding.form, finding.name, *details))
 
 
 def _shown(value: Any) -> str:
@@ -373,42 +398,28 @@ def _differences(first: Any, second: Any, start: Place) -> Iterator[Finding]:
     """The first equation of two programs that is not the same."""
     constants = [
         variable
-        for variable, one, other in zip(
+        for variable, *values in zip(
             first.jaxpr.constvars, first.consts, second.consts, strict=False
         )
-        if not is_equal(one, other)
+        if not is_equal(*values)
     ]
     for one, other in zip(first.eqns, second.eqns, strict=False):
+        # without the addresses of functions in it
+        texts = [re.sub("0x[0-9a-f]+", "", str(equation)) for equation in (one, other)]
         is_new = any(used is constant for used in one.invars for constant in constants)
-        if is_new or not _is_same(one, other):
+        if is_new or texts[0] != texts[1]:
             place = Place(*(compat.place_of(one) or start))
             calls = [node for node in expressions_on(place) if isinstance(node, ast.Call)]
             name = ast.unparse(calls[0].func) if calls else one.primitive.name
-            yield Finding("frozen value", name, *place, "differs")
+            yield _advised(Finding("frozen value", name, *place, "differs"))
             return
-
-
-def _is_same(one: Any, other: Any) -> bool:
-    """Whether two equations compute the same, apart from what their variables are called."""
-    with contextlib.suppress(Exception):  # parameters that cannot be compared
-        literals = [
-            [getattr(value, "val", None) for value in equation.invars] for equation in (one, other)
-        ]
-        types = [[value.aval for value in (*e.invars, *e.outvars)] for e in (one, other)]
-        is_alike = one.primitive is other.primitive and types[0] == types[1]
-        if is_alike and literals[0] == literals[1] and one.params == other.params:
-            return True
-    # without the addresses of functions in it
-    texts = [re.sub("0x[0-9a-f]+", "", str(equation)) for equation in (one, other)]
-    return texts[0] == texts[1]
 
 
 def _frozen(reach: Reach) -> Iterator[Finding]:
     """The numbers and arrays from outside that the code reads, one note for each name."""
     places: dict[str, Place] = {}
     for code in reach.codes:
-        for name, place in _reads(code):
-            places.setdefault(name, place)
+        places = {**{name: Place(*at) for name, at in names_in(code).reads.items()}, **places}
     groups = collections.defaultdict(list)
     for name, value in reach.constants.items():
         groups[name.partition("[")[0]].append(value)
@@ -422,7 +433,8 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
         shown = _shown(values[0]) if len(values) == 1 and not arrays else _kinds(values)
         form = "big array" if size >= _MANY_BYTES else "number"
         # a default of a dataclass is found three times: keep the attribute of the object
-        found[where, shown] = Finding("frozen value", name, *places[where], form, shown, size=size)
+        read = Finding("frozen value", name, *places[where], form, shown, size=size)
+        found[where, shown] = _advised(read)
     yield from found.values()
 
 
@@ -436,47 +448,34 @@ def _kinds(values: list[Any]) -> str:
     return describe(values[0]) if len(values) == 1 else f"×{len(values)}"
 
 
-def _reads(code: types.CodeType) -> Iterator[tuple[str, Place]]:
-    """The variables from outside and the attributes that a function's code reads, and where."""
-    lines, line = dict(dis.findlinestarts(code)), code.co_firstlineno
-    for instruction in dis.get_instructions(code):
-        line = lines.get(instruction.offset) or line
-        is_attribute = "ATTR" in instruction.opname or "METHOD" in instruction.opname
-        is_free = "DEREF" in instruction.opname and instruction.argval in code.co_freevars
-        is_global = instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-        is_read = not instruction.opname.startswith(("STORE", "DELETE"))
-        if is_read and (is_attribute or is_free or is_global):
-            yield instruction.argval, Place(code.co_filename, line)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _reads(constant)
-
-
 def _new_functions(run: _Run) -> Iterator[Finding]:
     """The functions that are made and jitted in the call: each call compiles them again."""
     for function, place in run.watch.jitted:
         if isinstance(function, types.FunctionType) and not run.watch.reach.knows(function):
-            yield Finding("retrace", function.__name__, *place, "new function")
+            yield _advised(Finding("retrace", function.__name__, *place, "new function"))
 
 
-def _unseen(run: _Run) -> Iterator[Sentence]:
-    watch, named = run.watch, {name for code in run.watch.reach.codes for name, _ in _reads(code)}
+def _unseen(run: _Run, call: Call) -> Iterator[Sentence]:
+    watch = run.watch
+    named = {name for code in watch.reach.codes for name in names_in(code).reads}
     for name, value in watch.reach.opaque.items():
         kind: Any = type(value)
         is_value = kind.__hash__ is not object.__hash__ or kind is object
         is_named = not named.isdisjoint(re.findall(r"\w+", name))
         if is_named and not is_value and name not in watch.kept:
             yield Sentence(_("the inside of `{name}`"), name=name)
-    for holder in watch.reach.holders:
-        for key in holder.foreign:
-            other = _("what this call does to `{name}`: another thread changes it")
-            yield Sentence(other, name=holder.name_of(key))
+    if watch.other_threads:
+        yield Sentence(_("whether another thread has changed something: one ran during the call"))
     for name in watch.kept:
         yield Sentence(_("a way to take the tracer out of `{name}`: it is still there"), name=name)
     if run.stopped is not None:
         stopped = _("the code after line {line}: it would change something outside the function")
         yield Sentence(stopped, line=run.stopped.line)
-    if watch.is_lazy:
+    if run.is_lazy:
         yield Sentence(_("the body of a generator or a coroutine: a call does not run it"))
+    if any(isinstance(leaf, np.ndarray) for leaf in call.leaves):
+        yield Sentence(
+            _("changes in place of NumPy arrays that are arguments: JAX arrays stood in")
+        )
     if run.is_static:
         yield Sentence(_("numbers as arguments: the function needs their values"))

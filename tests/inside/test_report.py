@@ -12,8 +12,8 @@ import pytest
 from chinese import ZH
 
 from haiku_state.inside import report as module
+from haiku_state.inside.advice import advice
 from haiku_state.inside.report import EFFECTS, KINDS, Finding, Report
-from haiku_state.inside.rewrite import rewrite
 
 SOURCE = "def tick(x):\n    counter.n += 1\n    return x * counter.n * scale\n"
 FORMS = {
@@ -42,7 +42,7 @@ def file(tmp_path):
 @pytest.fixture
 def report(file):
     finding = Finding("mutation", "counter.n", file, 2, "attribute", "0", "1")
-    finding = dataclasses.replace(finding, rewrite=rewrite(finding))
+    finding = dataclasses.replace(finding, advice=advice("mutation", "attribute", "counter.n"))
     note = Finding("frozen value", "scale", file, 3, "number", "2.0", "2.0")
     return Report("tick", (finding,), (note,), ("the inside of numpy.dot",))
 

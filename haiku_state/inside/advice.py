@@ -1,0 +1,204 @@
+"""What to do about a finding: one sentence with the user's names, and a worked example.
+
+For what a function changes, one question decides: does the function also read it? Then it must come
+in as an argument and go out as a result. If the function only writes it, a result is enough.
+"""
+
+import ast
+import functools
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from haiku_state.errors.language import deferred as _
+from haiku_state.inside.reach import nested_codes
+
+WORDS = {
+    "state": _(
+        "The function reads `{name}` too. Take it as an argument and return its new value along "
+        "with the output; the caller passes that value to the next call."
+    ),
+    "state result": _(
+        "The function only sets `{name}`. Return the value along with the output; the caller "
+        "stores it."
+    ),
+    "container": _(
+        "The function reads `{name}` too. Take it as an argument, change a copy, and return the "
+        "copy along with the output; the caller passes it to the next call."
+    ),
+    "container result": _(
+        "The function only adds to `{name}`. Return what it adds along with the output; the caller "
+        "adds it."
+    ),
+    "default": _(
+        "Take `{name}` as an argument without a default, change a copy, and return the copy along "
+        "with the output; the caller passes it to the next call."
+    ),
+    "cache": _(
+        "Do not keep what is made from traced values, or in a trace: compute it in each call, or "
+        "before the call, and pass it as an argument. jit keeps what is constant in the program."
+    ),
+    "outside": _("Do this before the call or after it: it is not part of a computation."),
+    "random": _(
+        "Take a random key as an argument and draw with `jax.random`. The caller passes a "
+        "different key to each call: it splits its key, and keeps one part for later."
+    ),
+    "clock": _(
+        "Read the clock outside. To time a call, read it before the call and again after "
+        "`jax.block_until_ready` of the output; a time that the function computes with is an "
+        "argument."
+    ),
+    "iterator": _("Take one item before each call, and pass it as an argument."),
+    "input": _("Read it before the call, and pass the numbers that are made of it as an argument."),
+    "print": _("`jax.debug.print` prints in every call, and shows values instead of tracers."),
+    "log": _("`jax.debug.callback` calls a function in every call, with values."),
+    "write": _("Return what is to be written along with the output, and write it after the call."),
+    "frozen": _("Take `{name}` as an argument: each call then uses the value that it is given."),
+    "shape": _("Keep one shape: pad the smaller input, and pass a mask of what counts."),
+    "dtype": _("Convert the input to one dtype before the call."),
+    "weak type": _(
+        "Give it a dtype before the call, as `jnp.asarray(value, jnp.float32)` does: without one, "
+        "an array of a Python number has a weak type too."
+    ),
+    "static value": _(
+        "Pass it as an array if the function only computes with it. If shapes or branches depend "
+        "on it, it must be static; then use only a few different values."
+    ),
+    "new function": _(
+        "Define the function once, outside the loop, and pass the same object to each call."
+    ),
+    "structure": _("Pass containers of one type, with the same keys and lengths, to each call."),
+}
+
+INNER = _(
+    "JAX traces the function around this line on its own. There, `{name}` must also come and go "
+    "through arguments and results: with `jax.lax.scan` as a part of the carry, with `jax.grad` as "
+    "`has_aux=True`."
+)
+
+_EXAMPLES = {
+    "state result": "record", "container result": "record", "default": "container",
+    "iterator": "input",
+}  # fmt: skip
+_BY_FORM = {
+    "hidden input": {"random": "random", "clock": "clock", "iterator": "iterator"},
+    "output": {"print": "print", "log": "log"},
+    "mutation": {
+        "cache": "cache", "default": "default", "setting": "outside", "environment": "outside",
+    },
+    "leak": {"cache": "cache", "kept": "cache"},
+    "retrace": {form: form for form in WORDS},
+}  # fmt: skip
+_BY_KIND = {"hidden input": "input", "output": "write", "frozen value": "frozen"}
+_CONTAINERS = ("array", "container", "argument")
+_ADDING = {"add", "append", "appendleft", "extend"}
+_HIDING = {"__dict__", "eval", "exec", "getattr", "globals", "hasattr", "vars"}
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a finding.
+
+    Args:
+      words: a sentence in English, marked for translation, with a placeholder for the name.
+      is_argument: whether the thing must come in as an argument.
+      is_result: whether it, or what is added to it, must go out as a result.
+      example: the name of the worked example, for :func:`worked`; empty if there is none.
+      is_inner: whether `INNER` has to be said too.
+    """
+
+    words: str = ""
+    is_argument: bool = False
+    is_result: bool = False
+    example: str = ""
+    is_inner: bool = False
+
+
+def advice(kind: str, form: str, name: str, is_read: bool = True, is_inner: bool = False) -> Advice:
+    """Return what to do about a finding.
+
+    Args:
+      kind: that of the finding.
+      form: that of the finding.
+      name: that of the finding.
+      is_read: for what is changed: whether the function reads it too.
+      is_inner: whether the line is in a function that JAX traces on its own.
+    """
+    topic = _BY_FORM.get(kind, {}).get(form) or _BY_KIND.get(kind, "")
+    if kind in ("mutation", "leak") and not topic:
+        topic = "container" if name.endswith("[...]") or form in _CONTAINERS else "state"
+        topic += "" if is_read else " result"
+    if not topic or topic not in WORDS:
+        return Advice()
+    is_result = kind in ("mutation", "leak") and topic not in ("cache", "outside")
+    is_argument = (is_result and is_read) or kind in ("hidden input", "frozen value")
+    is_shown = kind != "retrace" and topic != "outside"
+    example = _EXAMPLES.get(topic, topic) if is_shown else ""
+    return Advice(WORDS[topic], is_argument, is_result, example, is_inner and is_result)
+
+
+@functools.cache
+def worked(example: str) -> dict[str, str]:
+    """Return the source of a worked example: ``wrong``, ``right`` and, where it fits, ``haiku``."""
+    from haiku_state.inside import examples
+
+    found = {}
+    for how in ("wrong", "right", "haiku"):
+        if function := getattr(examples, f"{example}_{how}", None):
+            source = inspect.getsource(function).replace(function.__name__, "step")
+            found[how] = source.replace("_wrong", "").rstrip()
+    return found
+
+
+def is_read(names: Iterable[str], codes: Iterable[types.CodeType]) -> bool:
+    """Return whether code reads a thing that it changes.
+
+    To store into a container, or to add to it, is not to read it. Where the source is not at hand,
+    where it hides what it reads, or where it is not the source that changes the thing, the answer
+    is True: an argument and a result are always right.
+
+    Args:
+      names: what the source calls the thing, such as ``self.n`` or ``losses[...]``.
+      codes: the code of all functions of the user that the call reaches.
+    """
+    wanted = frozenset(re.findall(r"\w+", re.sub(r"\[.*", "", name))[-1] for name in names)
+    uses = {use for code in codes for use in _uses(code, wanted)}
+    return uses != {"written"}
+
+
+@functools.lru_cache(maxsize=1024)
+def _uses(code: types.CodeType, wanted: frozenset[str]) -> frozenset[str]:
+    """What code does with variables or attributes of some names: ``"read"``, ``"written"``."""
+    codes = [*nested_codes(code)]
+    names = {name for one in codes for name in (*one.co_names, *one.co_varnames, *one.co_freevars)}
+    if not _HIDING.isdisjoint(names):
+        return frozenset({"read"})
+    if not any(name.endswith(tuple(wanted)) for name in names):  # the end of a mangled name
+        return frozenset()
+    try:
+        nodes = list(ast.walk(ast.parse(textwrap.dedent(inspect.getsource(code)))))
+    except (OSError, SyntaxError):
+        return frozenset({"read"})
+    augmented = {node.target for node in nodes if isinstance(node, ast.AugAssign)}
+    added_to: set[Any] = set()
+    for node in nodes:
+        match node:
+            case ast.Subscript(value=thing, ctx=ast.Store()) if node not in augmented:
+                added_to.add(thing)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=thing, attr=name))):
+                added_to |= {thing} if name in _ADDING else set()
+    named = [
+        node
+        for node in nodes
+        if (isinstance(node, ast.Name) and node.id in wanted)
+        or (isinstance(node, ast.Attribute) and node.attr in wanted)
+    ]
+    is_written = [n in added_to or isinstance(n.ctx, ast.Store) for n in named]
+    return frozenset(
+        "written" if is_written and node not in augmented else "read"
+        for node, is_written in zip(named, is_written, strict=True)
+    )
