@@ -12,7 +12,9 @@ import re
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NoReturn
 
 import haiku_state
@@ -98,7 +100,9 @@ def _parser(words: Sequence[str], wanted: Sequence[str]) -> OneLineParser:
     The others may need what is not installed, and take seconds to import.
     """
     about = translated(_("State in JAX, told through Haiku."))
-    parser = OneLineParser(words, prog="haiku_state", description=about)
+    is_script = Path(sys.argv[0]).stem == "haiku-state"
+    name = "haiku-state" if is_script else "python -m haiku_state"
+    parser = OneLineParser(words, prog=name, description=about)
     title = translated(_("commands"))
     commands = parser.add_subparsers(title=title, metavar="COMMAND", dest="command")
     for name, text in HELP.items():
@@ -132,6 +136,7 @@ def _completion(parser: OneLineParser, shell: str) -> str:
 
 def _take_over() -> None:
     """Let :func:`explain` end this process, which runs nothing else."""
+    warnings.formatwarning = lambda text, *_where, **_line: f"haiku_state: {text}\n"
     sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)

@@ -92,16 +92,17 @@ class OneLineParser(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Print the line that ends the command and exit."""
         if message:
-            say(message)
+            say(message.removeprefix("python -m "))
         super().exit(status)
 
     def _meant(self, message: str) -> str:
         """Return what is like a word of the message that is unknown."""
         known = [*_known(self)]
         for word in "=".join(self._words).split("="):
-            near = difflib.get_close_matches(word, known, n=1)
+            alike = {name.lstrip("-"): name for name in known if name[:1] == "-" or word[:1] != "-"}
+            near = difflib.get_close_matches(word.lstrip("-"), alike, n=1, cutoff=0.75)
             if near and word in message and word not in known:
-                return near[0]
+                return alike[near[0]]
         return ""
 
 

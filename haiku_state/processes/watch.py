@@ -27,7 +27,7 @@ FAREWELL = 1  # seconds that a process which has failed gives the others to hear
 
 UNFINISHED = _(
     "haiku_state: process {index} of {count} has finished, but another process has failed, or has "
-    "not finished: one may have waited for this one, in more updates than it made"
+    "not finished: it may be waiting for this one"
 )
 
 # an XlaRuntimeError says so, and in newer versions of JAX a ValueError

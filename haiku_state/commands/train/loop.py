@@ -169,7 +169,9 @@ def _check_settings(directory: Path, settings: dict[str, Any]) -> None:
         restored = hs.storage.restore_checkpoint(directory, hs.TrainState(*[left_out] * 5))
     if restored is None:
         return
-    saved = (restored.position or {}).get("settings", {})
+    position = restored.position if isinstance(restored.position, dict) else {}
+    saved = position.get("settings")
+    saved = saved if isinstance(saved, dict) else {}
     differences = [
         f"{name}: {saved.get(name)!r} -> {wanted!r}"
         for name, wanted in settings.items()
