@@ -14,11 +14,17 @@ import sys
 import traceback
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NoReturn
 
 import haiku_state
-from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
+from haiku_state.commands.parser import (
+    OneLineParser,
+    discard,
+    in_one_line,
+    problem_line,
+    program,
+    say,
+)
 from haiku_state.errors import HaikuStateError, LostProcessError, MissingExtraError
 from haiku_state.errors.language import argparse_reading, languages, reading, translated
 from haiku_state.errors.language import deferred as _
@@ -100,9 +106,9 @@ def _parser(words: Sequence[str], wanted: Sequence[str]) -> OneLineParser:
     The others may need what is not installed, and take seconds to import.
     """
     about = translated(_("State in JAX, told through Haiku."))
-    is_script = Path(sys.argv[0]).stem == "haiku-state"
-    name = "haiku-state" if is_script else "python -m haiku_state"
-    parser = OneLineParser(words, prog=name, description=about)
+    name = program()
+    typed = name if "-" in name else f"python -m {name}"
+    parser = OneLineParser(words, prog=typed, description=about)
     title = translated(_("commands"))
     commands = parser.add_subparsers(title=title, metavar="COMMAND", dest="command")
     for name, text in HELP.items():
@@ -181,7 +187,7 @@ def explain(error: BaseException) -> int:
         case _:
             text = translated(DOCTOR).format(problem=text)
     if text:
-        say(problem_line("haiku_state", text))
+        say(problem_line(program(), text))
     try:
         print(end="", flush=True)
     except OSError:

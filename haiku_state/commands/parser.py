@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from haiku_state.errors.language import deferred as _
@@ -28,6 +29,11 @@ def say(line: str) -> None:
 def discard(stream: TextIO) -> None:
     """Send what a stream still holds nowhere, so that Python does not fail on it when it exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def program() -> str:
+    """Return the name under which this process was started: that of the script, or the package."""
+    return "haiku-state" if Path(sys.argv[0]).stem == "haiku-state" else "haiku_state"
 
 
 def problem_line(program: str, problem: str) -> str:
