@@ -17,14 +17,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import haiku_state
-from haiku_state.commands.parser import (
-    OneLineParser,
-    discard,
-    in_one_line,
-    problem_line,
-    program,
-    say,
-)
+from haiku_state.commands.parser import OneLineParser, discard, in_one_line, problem_line, say
 from haiku_state.errors import HaikuStateError, LostProcessError, MissingExtraError
 from haiku_state.errors.language import argparse_reading, languages, reading, translated
 from haiku_state.errors.language import deferred as _
@@ -106,9 +99,7 @@ def _parser(words: Sequence[str], wanted: Sequence[str]) -> OneLineParser:
     The others may need what is not installed, and take seconds to import.
     """
     about = translated(_("State in JAX, told through Haiku."))
-    name = program()
-    typed = name if "-" in name else f"python -m {name}"
-    parser = OneLineParser(words, prog=typed, description=about)
+    parser = OneLineParser(words, description=about)
     title = translated(_("commands"))
     commands = parser.add_subparsers(title=title, metavar="COMMAND", dest="command")
     for name, text in HELP.items():
@@ -187,7 +178,7 @@ def explain(error: BaseException) -> int:
         case _:
             text = translated(DOCTOR).format(problem=text)
     if text:
-        say(problem_line(program(), text))
+        say(problem_line(text))
     try:
         print(end="", flush=True)
     except OSError:

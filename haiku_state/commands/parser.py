@@ -31,14 +31,16 @@ def discard(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def program() -> str:
-    """Return the name under which this process was started: that of the script, or the package."""
-    return "haiku-state" if Path(sys.argv[0]).stem == "haiku-state" else "haiku_state"
-
-
-def problem_line(program: str, problem: str) -> str:
+def problem_line(problem: str, program: str = "") -> str:
     """Return the line that says why a command ends."""
-    return f"{program}: {translated(ERROR)}{languages()[reader_language()].colon}{problem}"
+    return (
+        f"{program or _typed()}: {translated(ERROR)}{languages()[reader_language()].colon}{problem}"
+    )
+
+
+def _typed() -> str:
+    """Return how this command was typed: as a script, or as ``python -m``."""
+    return "haiku-state" if Path(sys.argv[0]).stem == "haiku-state" else "haiku_state"
 
 
 def in_one_line(error: BaseException) -> str:
@@ -47,6 +49,11 @@ def in_one_line(error: BaseException) -> str:
 
 
 class _Formatter(argparse.HelpFormatter):
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        if prefix is None and self._prog.startswith("haiku_state"):  # else of a command's name
+            self._prog = f"python -m {self._prog}"
+        super().add_usage(usage, actions, groups, prefix)
+
     # argparse counts characters, of which a Chinese one takes two columns
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(text, width).splitlines()
@@ -64,7 +71,7 @@ class OneLineParser(argparse.ArgumentParser):
     """
 
     def __init__(self, words: Sequence[str], **settings: Any) -> None:
-        super().__init__(**settings, formatter_class=_Formatter)
+        super().__init__(**{"prog": _typed(), **settings}, formatter_class=_Formatter)
         self._words = words
 
     def add_subparsers(self, **settings: Any) -> Any:
@@ -89,7 +96,7 @@ class OneLineParser(argparse.ArgumentParser):
         """Print one line, with what may be meant by an unknown word, and exit with code 2."""
         near = self._meant(message)
         suggestion = translated(_("; did you mean {choice}?")).format(choice=near) if near else ""
-        self.exit(2, problem_line(self.prog, " ".join(message.split()) + suggestion))
+        self.exit(2, problem_line(" ".join(message.split()) + suggestion, self.prog))
 
     def reject(self, text: str, /, **values: object) -> NoReturn:
         """Print a text that is in the catalog, with its values, and exit with code 2."""
@@ -98,7 +105,7 @@ class OneLineParser(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         """Print the line that ends the command and exit."""
         if message:
-            say(message.removeprefix("python -m "))
+            say(message)
         super().exit(status)
 
     def _meant(self, message: str) -> str:
