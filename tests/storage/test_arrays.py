@@ -147,6 +147,17 @@ def test_a_parameter_that_is_spread_over_a_mesh_is_no_stack_of_replicas():
         np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
 
 
+def test_rows_are_a_stack_of_replicas_where_each_device_has_its_own():
+    stacked = hs.replicate({"a": {"w": jnp.ones(3)}}, jax.devices()[:4])
+    with pytest.raises(errors.DeviceStackedError):
+        hs.storage.to_numpy(stacked, {})
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("a", "b"))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("a"))
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)  # each row is on two devices
+    arrays = hs.storage.to_numpy({"a": {"w": jax.device_put(value, rows)}}, {})
+    np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
+
+
 def test_arrays_of_all_devices_are_named_as_such():
     params, state = trained(hs.BatchNorm)
     stacked = jax.tree.map(lambda leaf: np.stack([leaf] * 4), (params, state))
@@ -338,6 +349,8 @@ def test_arrays_of_another_machine_come_back_as_numbers(tmp_path):
     [
         ("int32", np.ones(2, np.float32)),
         ("float32", np.ones(2, np.float64)),
+        ("float32", np.ones(2, np.float16)),
+        ("bfloat16", np.ones(2, np.uint8)),
         ("bfloat16", np.ones(2, np.int16)),
         ("float32", ["a"]),
     ],
