@@ -21,7 +21,6 @@ from haiku_state.commands.train.report import Epoch, print_row, save_plot
 from haiku_state.errors import MissingExtraError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
-from haiku_state.update.devices import MOST
 
 PLOT_FORMATS = (".png", ".svg", ".pdf")
 NEEDED = {"sklearn": "data", "matplotlib": "plot", "orbax": "checkpoint"}
@@ -48,7 +47,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--model", choices=sorted(TASKS), default="classifier",
         text=_("classifier: digits; regression: diabetes"))
     add("--update", choices=UPDATES, default="jit", text=_("how the update step runs"))
-    add("--devices", type=_whole_number(1, at_most=MOST), default=1, metavar="N",
+    add("--devices", type=_whole_number(1, at_most=1024), default=1, metavar="N",
         text=_("devices per process; CPU devices are simulated if the machine has fewer"))
     add("--epochs", type=positive, default=30, metavar="E", text=_("number of epochs to train"))
     add("--batch-size", type=positive, default=32, metavar="B",
