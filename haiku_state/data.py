@@ -222,8 +222,9 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
 
 def _is_batch(batches: Any) -> bool:
     """Return whether it is one batch, or data, in the place of several batches."""
-    is_tuple = isinstance(batches, tuple) and all(hasattr(each, "shape") for each in batches)
-    return isinstance(batches, Mapping) or hasattr(batches, "shape") or is_tuple
+    if isinstance(batches, tuple) and batches:
+        return all(hasattr(each, "shape") for each in batches)
+    return isinstance(batches, Mapping) or hasattr(batches, "shape")
 
 
 def _is_whole(number: Any, at_least: int) -> bool:

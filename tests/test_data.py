@@ -348,3 +348,7 @@ def test_another_dtype_begins_a_new_stack():
         ((1, 2), np.float64),
         ((2, 2), np.float32),
     ]
+
+
+def test_no_batches_make_no_stack():
+    assert [*hs.stack_batches((), 2)] == [*hs.stack_batches([], 2)] == []

@@ -58,8 +58,8 @@ FORMAT = 1
 # bytes, above which a file holds arrays and nothing else
 LARGE = 2**20
 
-# seconds for Orbax's threads to end after an error
-ORBAX_ENDS = 10
+# seconds for Orbax's threads to end after an error, and the names of ours in which it runs
+ORBAX_ENDS, THREADS = 10, "haiku_state orbax"
 
 # a folder with this in its name is not complete, or being deleted; Orbax ignores it too
 UNFINISHED = ".orbax-checkpoint-tmp-"
@@ -526,11 +526,13 @@ class _Quiet:
             policy: Any = asyncio.get_event_loop_policy()
             make = policy.new_event_loop
             self._before.callback(setattr, policy, "new_event_loop", make)
-            policy.new_event_loop = lambda: _patient(make())
+            policy.new_event_loop = lambda: (
+                _patient(make()) if _is_of_orbax(threading.current_thread()) else make()
+            )
 
     def __exit__(self, kind: object, *_error: object) -> None:
         for thread in threading.enumerate() if kind else ():
-            if type(thread).__module__.startswith("orbax."):
+            if _is_of_orbax(thread):
                 thread.join(ORBAX_ENDS)
         with self._lock:
             self._running -= 1
@@ -541,12 +543,18 @@ class _Quiet:
 _QUIET = _Quiet()
 
 
+def _is_of_orbax(thread: threading.Thread) -> bool:
+    """Return whether Orbax has started a thread, or runs in one of ours."""
+    return thread.name.startswith(THREADS) or type(thread).__module__.startswith("orbax.")
+
+
 def _patient(loop: Any) -> Any:
     """Let an event loop ignore what comes when it is closed, and what nobody asks it for."""
     call = loop.call_soon_threadsafe
-    loop.call_soon_threadsafe = lambda *given, **named: (
-        None if loop.is_closed() else call(*given, **named)
-    )
+    with contextlib.suppress(AttributeError):  # uvloop's have no attributes to set
+        loop.call_soon_threadsafe = lambda *given, **named: (
+            None if loop.is_closed() else call(*given, **named)
+        )
     loop.set_exception_handler(lambda *_context: None)
     return loop
 
@@ -561,7 +569,7 @@ def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
     with (
         _QUIET,
         contextlib.closing(orbax().PyTreeCheckpointHandler()) as handler,
-        ThreadPoolExecutor(max_workers=1) as thread,
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREADS) as thread,
     ):
         return thread.submit(call, handler, _exact(folder / ARRAYS)).result()
 

@@ -228,3 +228,12 @@ def test_a_plot_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path, monkey
         save_plot(ROWS, "classifier", path)
     assert [file.name for file in tmp_path.iterdir()] == ["curves.png"]
     assert path.read_text() == "old"
+
+
+def test_a_plot_on_a_full_disk_is_named(tmp_path, monkeypatch):
+    def fail(*arguments, **settings):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    with pytest.raises(OSError, match=r"No space left on device: '.*curves\.png'"):
+        save_plot(train("regression", "jit", 1, 1, 64, 0), "regression", tmp_path / "curves.png")

@@ -6,6 +6,7 @@ import math
 import os
 import random
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -1066,3 +1067,22 @@ def test_files_that_may_not_grow_are_told_of_in_one_sentence_each(user):
     assert len(failed) == 19
     for line in failed:
         assert "run cannot be used: File too large. saving needs a writable folder with" in line
+
+
+def test_a_loop_of_another_thread_stays_as_it_is(tmp_path, monkeypatch):
+    made = []
+    with_handler = checkpoint._exact
+
+    def begin_a_loop(folder):
+        thread = threading.Thread(target=lambda: made.append(asyncio.new_event_loop()))
+        thread.start()
+        thread.join()
+        return with_handler(folder)
+
+    monkeypatch.setattr(checkpoint, "_exact", begin_a_loop)
+    save_checkpoint(tmp_path, train_state_of())
+    for loop in made:
+        assert loop.get_exception_handler() is None
+        assert "call_soon_threadsafe" not in vars(loop)
+        loop.close()
+    assert made
