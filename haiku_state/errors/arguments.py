@@ -977,7 +977,8 @@ def checkpoint_failure(
 ) -> CheckpointDirectoryError:
     """An error of the file system, which TensorStore quotes in its own errors, or of Orbax."""
     reason = traceback.format_exception_only(error)[0].splitlines()[0]
-    found = re.search(r"os_error_code='(\d+)'", str(error))  # of TensorStore, after long paths
+    # TensorStore tells it after long paths; its last release for Python 3.10 in the second form.
+    found = re.search(r"(?:os_error_code='|\[OS error )(\d+)", str(error))
     if found:
         reason = os.strerror(int(found[1]))
     reason = reason[:200]
