@@ -20,6 +20,8 @@ _ROOM_OF = {
     name: room for room, name in _re.findall(r"from haiku_state(\.\w+)? import (\w+) as", _listed)
 }
 
+__all__ = [*_ROOM_OF]
+
 
 def __getattr__(name: str) -> _Any:
     if name not in _ROOM_OF:

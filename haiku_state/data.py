@@ -195,7 +195,7 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
       that are left; a batch with a different shape or dtype begins a new stack.
 
     Raises:
-      ArgumentError: ``count`` is below 1.
+      ArgumentError: ``count`` is below 1, or ``batches`` is a single batch.
 
     Example:
       >>> import numpy as np
@@ -209,6 +209,8 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
     """
     if not _is_whole(count, 1):
         raise arguments.stack_count(count)
+    if not isinstance(batches, Iterable) or _is_batch(batches):
+        raise arguments.no_batches_to_stack(batches)
 
     def stacks() -> Iterator[Batch]:
         for _same, alike in itertools.groupby(batches, _shapes):
@@ -216,6 +218,13 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
                 yield jax.tree.map(_stacked, *stack)
 
     return stacks()
+
+
+def _is_batch(batches: Any) -> bool:
+    """Return whether it is one batch, or data, in the place of several batches."""
+    if isinstance(batches, tuple) and batches:
+        return all(hasattr(each, "shape") for each in batches)
+    return isinstance(batches, Mapping) or hasattr(batches, "shape")
 
 
 def _is_whole(number: Any, at_least: int) -> bool:
@@ -250,14 +259,16 @@ def _as_array(values: Any) -> Any:
     if hasattr(values, "shape"):
         return values
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError:  # rows of different lengths
         return np.zeros(())
+    return np.zeros(()) if array.dtype == object else array  # a list of dicts, for example
 
 
 def _shapes(batch: Batch) -> Any:
     leaves = jax.tree.leaves(batch)
-    return jax.tree.structure(batch), [(np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves]
+    kinds = [(np.shape(leaf), getattr(leaf, "dtype", type(leaf))) for leaf in leaves]
+    return jax.tree.structure(batch), kinds
 
 
 def _split(inputs: Any, targets: Any, seed: int, test_fraction: float, stratify: Any) -> Dataset:

@@ -131,13 +131,13 @@ LINES = [
     # devices
     Row("train --devices 4", 2, "--update jit runs on one device, not on 4; use shard"),
     Row("train --update scan --devices 2", 2, "--update scan runs on one device, not on 2"),
-    Row("train --devices 10000", 2, "--update jit runs on one device, not on 10000"),
+    Row("train --devices 10000", 2, "--devices: 10000 is more than 1024"),
     Row("train --update pmap --devices 16", 2, "16 devices were requested, but JAX has .* with 8"),
     Row("train --update shard --devices 9", 2, "9 devices were requested"),
-    Row("train --update pmap --devices 1025", 2, "count is 1025, but it must be 1–1024"),
-    Row("train --update pmap --devices 10000", 2, "count is 10000, but it must be 1–1024"),
-    Row("train --update shard --devices 10000", 2, "count is 10000, but it must be 1–1024"),
-    Row("train --update shard_map --devices 10000", 2, "count is 10000, but it must be 1–1024"),
+    Row("train --update pmap --devices 1025", 2, "--devices: 1025 is more than 1024"),
+    Row("train --update pmap --devices 10000", 2, "--devices: 10000 is more than 1024"),
+    Row("train --update shard --devices 10000", 2, "--devices: 10000 is more than 1024"),
+    Row("train --update shard_map --devices 10000", 2, "--devices: 10000 is more than 1024"),
     Row("train --update pmap --devices 4 --batch-size 30", 2, "30 rows does not divide among 4"),
     Row("train --update shard --devices 4 --batch-size 30", 2, "30 rows does not divide among 4"),
     Row("train --update shard_map --devices 3", 2, "32 rows does not divide among 3"),
@@ -153,6 +153,7 @@ LINES = [
         f"train {MEET} --process-id 0", 2, "--update jit runs in one process; with many, use shard"
     ),
     Row(f"train --update pmap {MEET} --process-id 0", 2, "--update pmap runs in one process"),
+    Row("train --checkpoint-dir gs://bucket/run", 2, "'gs://bucket/run' is not a folder"),
     Row("train --coordinator auto", 2, "--update jit runs in one process"),
     Row("train --update shard --coordinator auto", 2, "JAX does not learn from a scheduler"),
     Row(
@@ -165,10 +166,8 @@ LINES = [
     ),
     Row(f"train --update shard {MEET} --process-id 2", 2, "process_id is 2, but it must be 0, …"),
     Row(f"train --update shard {MEET}", 2, "process_id is None, but it must be"),
-    Row(
-        "train --update shard --coordinator a:1 --process-id 0", 2, "num_processes is None, but it"
-    ),
-    Row("train --update shard --coordinator a:1", 2, "num_processes is None, but it must be"),
+    Row("train --update shard --coordinator a:1 --process-id 0", 2, "needs --num-processes and"),
+    Row("train --update shard --coordinator a:1", 2, "needs --num-processes and --process-id"),
     *(
         Row(
             f"train --update shard --coordinator '{place}' --num-processes 2 --process-id 0",

@@ -10,6 +10,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         ("pure/functionalize.py", r"zip\(chosen, fields"),
         ("storage/leaves.py", r"zip\(leaves.items\(\), names"),
         ("update/train_state.py", r"zip\(leaves, arrays"),
+        ("storage/checkpoint.py", r"zip\(names, threads"),
         ("storage/checkpoint.py", r"with_dicts\(places\)\).items\(\), \*\*\{\}"),
     ],
     "all members of an ensemble are at the same step": [
@@ -18,8 +19,14 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "JSON is written in ASCII": [
         ("storage/checkpoint.py", r"write_text\(text, \*\*\{\}\)"),
     ],
-    "an array of NumPy is saved as one of JAX on one device": [
+    "in one process an array is saved and restored the same, by NumPy or by JAX": [
         ("storage/leaves.py", r"\+is_copied = .* > 0"),
+        ("storage/leaves.py", r"\+is_copied = data.is_fully_replicated or "),
+        ("storage/checkpoint.py", r"\+if len\(data.sharding.device_set\) > "),
+    ],
+    "test_what_lies_on_several_devices_comes_back_there notices it on JAX 0.6": [
+        ("storage/leaves.py", r"\+is_copied = .* < 1"),
+        ("storage/leaves.py", r"\+return np.asarray\(data\) if not is_copied"),
     ],
     "the modules that are looked at have no params": [
         ("pure/pair.py", r"_refuse_stacked, params=True"),
@@ -44,7 +51,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "it takes more memory or time": [
         ("storage/checkpoint.py", r"^-del nested"),
-        ("storage/leaves.py", r"@jax.jit"),
+        ("storage/leaves.py", r"@.*jax.jit"),
         ("update/runner.py", r"^-self._made = "),
     ],
 }

@@ -122,12 +122,12 @@ def feed(*arguments, sizes):
     print("fed", float(run.one(total)), len(exchanges) - placed, flush=True)
 
 
-def save_once(*arguments, path, step):
+def save_once(*arguments, path, step, seed=0):
     """Save one checkpoint, with a leaf that is sharded over all devices."""
     _started(*arguments)
     mesh = hs.data_mesh()
     rows = distributed.global_batch(np.ones(len(jax.local_devices()), np.float32), mesh)
-    train_state = hs.TrainState({"m": {"w": rows}}, {}, (), jax.random.key(0), np.int32(step))
+    train_state = hs.TrainState({"m": {"w": rows}}, {}, (), jax.random.key(seed), np.int32(step))
     hs.storage.save_checkpoint(path, train_state)
 
 

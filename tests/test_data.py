@@ -142,6 +142,12 @@ REFUSED = {
         "data is {'x': float32[0,2]}, but it must be arrays with the same number of rows, "
         "at least 1.",
     ),
+    "a list of records": (
+        ([{"x": 1}, {"x": 2}], 1),
+        {},
+        "data is [{'x': weak int32[]}, {'x': weak int32[]}], but it must be arrays with the same "
+        "number of rows, at least 1.",
+    ),
     "arrays of different lengths": (
         ({"x": DATA["x"], "y": DATA["y"][:9]}, 4),
         {},
@@ -325,3 +331,24 @@ def test_a_batch_of_another_dtype_begins_a_stack_of_its_own():
     found = [stack["x"] for stack in hs.stack_batches(rows, 3)]
     assert [each.dtype for each in found] == [np.int32, np.float32]
     assert [each.tolist() for each in found] == [[[1, 2], [3, 4]], [[0.5, 1]]]
+
+
+@pytest.mark.parametrize(
+    "given", [DATA, tuple(DATA.values()), DATA["x"], None], ids=["dict", "tuple", "array", "None"]
+)
+def test_data_in_the_place_of_batches_is_refused(given):
+    with pytest.raises(ArgumentError, match="it must be an iterable of batches"):
+        hs.stack_batches(given, 2)
+
+
+def test_another_dtype_begins_a_new_stack():
+    batches = [{"x": np.ones(2)}, {"x": np.ones(2, np.float32)}, {"x": np.zeros(2, np.float32)}]
+    stacks = list(hs.stack_batches(batches, 3))
+    assert [(each["x"].shape, each["x"].dtype) for each in stacks] == [
+        ((1, 2), np.float64),
+        ((2, 2), np.float32),
+    ]
+
+
+def test_no_batches_make_no_stack():
+    assert [*hs.stack_batches((), 2)] == [*hs.stack_batches([], 2)] == []

@@ -12,6 +12,7 @@ import re
 import signal
 import sys
 import traceback
+import warnings
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -98,7 +99,7 @@ def _parser(words: Sequence[str], wanted: Sequence[str]) -> OneLineParser:
     The others may need what is not installed, and take seconds to import.
     """
     about = translated(_("State in JAX, told through Haiku."))
-    parser = OneLineParser(words, prog="haiku_state", description=about)
+    parser = OneLineParser(words, description=about)
     title = translated(_("commands"))
     commands = parser.add_subparsers(title=title, metavar="COMMAND", dest="command")
     for name, text in HELP.items():
@@ -132,6 +133,7 @@ def _completion(parser: OneLineParser, shell: str) -> str:
 
 def _take_over() -> None:
     """Let :func:`explain` end this process, which runs nothing else."""
+    warnings.formatwarning = lambda text, *_where, **_line: f"haiku_state: {text}\n"
     sys.excepthook = lambda _kind, error, _trace: sys.exit(explain(error))
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _end)
@@ -176,7 +178,7 @@ def explain(error: BaseException) -> int:
         case _:
             text = translated(DOCTOR).format(problem=text)
     if text:
-        say(problem_line("haiku_state", text))
+        say(problem_line(text))
     try:
         print(end="", flush=True)
     except OSError:

@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from haiku_state.errors.language import deferred as _
@@ -30,9 +31,16 @@ def discard(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def problem_line(program: str, problem: str) -> str:
+def problem_line(problem: str, program: str = "") -> str:
     """Return the line that says why a command ends."""
-    return f"{program}: {translated(ERROR)}{languages()[reader_language()].colon}{problem}"
+    return (
+        f"{program or _typed()}: {translated(ERROR)}{languages()[reader_language()].colon}{problem}"
+    )
+
+
+def _typed() -> str:
+    """Return how this command was typed: as a script, or as ``python -m``."""
+    return "haiku-state" if Path(sys.argv[0]).stem == "haiku-state" else "haiku_state"
 
 
 def in_one_line(error: BaseException) -> str:
@@ -41,6 +49,11 @@ def in_one_line(error: BaseException) -> str:
 
 
 class _Formatter(argparse.HelpFormatter):
+    def add_usage(self, usage: Any, actions: Any, groups: Any, prefix: str | None = None) -> None:
+        if prefix is None and self._prog.startswith("haiku_state"):  # else of a command's name
+            self._prog = f"python -m {self._prog}"
+        super().add_usage(usage, actions, groups, prefix)
+
     # argparse counts characters, of which a Chinese one takes two columns
     def _split_lines(self, text: str, width: int) -> list[str]:
         return wrapped(text, width).splitlines()
@@ -58,7 +71,7 @@ class OneLineParser(argparse.ArgumentParser):
     """
 
     def __init__(self, words: Sequence[str], **settings: Any) -> None:
-        super().__init__(**settings, formatter_class=_Formatter)
+        super().__init__(**{"prog": _typed(), **settings}, formatter_class=_Formatter)
         self._words = words
 
     def add_subparsers(self, **settings: Any) -> Any:
@@ -83,7 +96,7 @@ class OneLineParser(argparse.ArgumentParser):
         """Print one line, with what may be meant by an unknown word, and exit with code 2."""
         near = self._meant(message)
         suggestion = translated(_("; did you mean {choice}?")).format(choice=near) if near else ""
-        self.exit(2, problem_line(self.prog, " ".join(message.split()) + suggestion))
+        self.exit(2, problem_line(" ".join(message.split()) + suggestion, self.prog))
 
     def reject(self, text: str, /, **values: object) -> NoReturn:
         """Print a text that is in the catalog, with its values, and exit with code 2."""
@@ -99,9 +112,10 @@ class OneLineParser(argparse.ArgumentParser):
         """Return what is like a word of the message that is unknown."""
         known = [*_known(self)]
         for word in "=".join(self._words).split("="):
-            near = difflib.get_close_matches(word, known, n=1)
+            alike = {name.lstrip("-"): name for name in known if name[:1] == "-" or word[:1] != "-"}
+            near = difflib.get_close_matches(word.lstrip("-"), alike, n=1, cutoff=0.75)
             if near and word in message and word not in known:
-                return near[0]
+                return alike[near[0]]
         return ""
 
 

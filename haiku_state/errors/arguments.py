@@ -743,7 +743,7 @@ def seed(given: Any, expected: str) -> ArgumentError:
 
 def test_fraction(given: Any) -> ArgumentError:
     """A fraction that leaves no rows, or not one of each class, to one of the two sets."""
-    why = _("of digits, each set needs at least one row of each class")
+    why = _("each set needs rows, of digits at least one of each class")
     return _of_data(
         "test_fraction", repr(given), _("between 0 and 1, with rows for both sets"), why
     )
@@ -759,6 +759,12 @@ def part(given: Any) -> ArgumentError:
     """A part that is not one of as many as it says."""
     why = _("process i of n gets part i, counted from 0")
     return _of_data("part", repr(given), "(i, n), 0 ≤ i < n", why)
+
+
+def no_batches_to_stack(given: Any) -> ArgumentError:
+    """Data, or one batch, in the place of batches."""
+    why = _("batches(data, batch_size) makes batches of data; a single batch stands in a list")
+    return _of_data("batches", describe_tree(given), _("an iterable of batches"), why)
 
 
 def stack_count(given: Any) -> ArgumentError:
@@ -970,8 +976,13 @@ def checkpoint_failure(
     directory: Any, error: Exception, whys: tuple[str, str]
 ) -> CheckpointDirectoryError:
     """An error of the file system, which TensorStore quotes in its own errors, or of Orbax."""
-    reason = traceback.format_exception_only(error)[0].splitlines()[0][:200]
-    why = whys[isinstance(error, OSError) or "OS error" in str(error)]
+    reason = traceback.format_exception_only(error)[0].splitlines()[0]
+    # TensorStore tells it after long paths; its last release for Python 3.10 in the second form.
+    found = re.search(r"(?:os_error_code='|\[OS error )(\d+)", str(error))
+    if found:
+        reason = os.strerror(int(found[1]))
+    reason = reason[:200]
+    why = whys[isinstance(error, OSError) or found is not None]
     return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
 
 

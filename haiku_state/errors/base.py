@@ -101,7 +101,7 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
       >>> batches({"x": range(10)}, 11)
       Traceback (most recent call last):
         ...
-      haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1–10.
+      haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1, …, 10.
         why:   a batch has at least one row; "drop" drops the rows that do not fill a batch
         more:  en/api/data.html
     """

@@ -64,7 +64,7 @@ def describe(leaf: Any) -> str:
 def describe_tree(tree: Any) -> str:
     """Write a PyTree with a description in place of each leaf."""
     # the descriptions stand for arrays, so they lose their quotes
-    return re.sub(r"'(\w+(\[[\d,]*\])?)'(?!:)", r"\1", str(jax.tree.map(describe, tree)))
+    return re.sub(r"'((weak )?\w+(\[[\d,]*\])?)'(?!:)", r"\1", str(jax.tree.map(describe, tree)))
 
 
 def is_weak(leaf: Any) -> bool:

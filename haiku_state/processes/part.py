@@ -26,7 +26,8 @@ def process_part() -> tuple[int, int]:
 def is_main_process() -> bool:
     """Return whether this is the process that writes for all processes.
 
-    Metrics and params are the same on every process, so one process prints and saves them.
+    Metrics and params are the same on every process, so one process prints them, and writes them
+    to files of its own. :func:`.save_checkpoint` is not one of its tasks: each process calls it.
 
     Returns:
       True in process 0.

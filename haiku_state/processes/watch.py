@@ -27,7 +27,7 @@ FAREWELL = 1  # seconds that a process which has failed gives the others to hear
 
 UNFINISHED = _(
     "haiku_state: process {index} of {count} has finished, but another process has failed, or has "
-    "not finished: one may have waited for this one, in more updates than it made"
+    "not finished: it may be waiting for this one"
 )
 
 # an XlaRuntimeError says so, and in newer versions of JAX a ValueError
@@ -102,12 +102,12 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
     JAX watches too, and may be faster: when process 0 dies, for example, it aborts the others with
     a stack dump. The line that :func:`start_processes` prints says what that means.
 
-    At exit each process waits until all have finished. If another one fails or does not finish, a
-    process that waits says so on stderr, and its exit code is 3. A process that is ended by an
-    exception does not wait, so that the others notice at once, unless all processes raise the same
-    error, as they do for settings that differ. After a lost process, the exit code is 3. An
-    exception that the program catches has no effect. ``sys.exit`` waits; if the others cannot
-    finish, call :func:`end_processes` instead.
+    At exit each process waits until all have finished. If another one fails, or takes 40 seconds
+    longer than the timeout of :func:`start_processes`, a process that waits says so on stderr, and
+    its exit code is 3. A process that is ended by an exception does not wait, so that the others
+    notice at once, unless all processes raise the same error, as they do for settings that differ.
+    After a lost process, the exit code is 3. An exception that the program catches has no effect.
+    ``sys.exit`` waits; if the others cannot finish, call :func:`end_processes` instead.
 
     Args:
       timeout: in seconds, longer than the longest update; the first update includes the

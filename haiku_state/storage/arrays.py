@@ -1,6 +1,8 @@
 """Params and state as plain NumPy arrays, in memory and in files."""
 
+import contextlib
 import os
+import secrets
 import shutil
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -33,7 +35,8 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
       and dtypes of the leaves.
 
     Raises:
-      ArgumentError: a module's value is not a dict of arrays, or a leaf is a random key.
+      ArgumentError: a module's value is not a dict of arrays, or a leaf is a random key or traced.
+      DonatedBufferError: an update has consumed params and state.
       DeviceStackedError: a leaf is spread over devices.
 
     Example:
@@ -48,6 +51,10 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
     """
     leaves = _flattened({"params": params, "state": state})
     for path, leaf in leaves.items():
+        if isinstance(leaf, jax.core.Tracer):
+            raise arguments.unsavable_leaf(_show(path), leaf, True)
+        if isinstance(leaf, jax.Array) and leaf.is_deleted():
+            raise errors.DonatedBufferError(path=_show(path))
         if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             raise arguments.key_in_numpy(_show(path))
         _check_one_replica(path, leaf)
@@ -141,7 +148,7 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
         known = array.dtype.isbuiltin == 1
         entries[entry] = array if known else array.view(f"u{array.dtype.itemsize}")
     target = Path(os.path.realpath(os.fsdecode(path)))  # a link stays one
-    part = target.with_name(f".{target.name}.part")
+    part = target.with_name(f".{secrets.token_hex(8)}.part")  # another process may save there too
     try:
         with part.open("wb") as file:
             np.savez(file, **entries)
@@ -151,11 +158,13 @@ def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
             shutil.copymode(target, part)
         part.replace(target)
     except OSError as error:
-        if error.filename is not None:  # the name of the part, or two
-            error.filename, error.filename2 = os.fsdecode(path), None
-        raise
+        if error.filename is None:
+            raise
+        # not the name of the part
+        raise OSError(error.errno, error.strerror, os.fsdecode(path)) from error
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
 
 
 def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Array]]]:
@@ -190,6 +199,8 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
             stream.seek(0)
             with np.load(stream, allow_pickle=False) as file:
                 for entry, array in file.items():
+                    if entry.count(":") != 3:
+                        raise ValueError(f"the entry {entry} is not params:module:name:dtype")
                     kind, module, name, dtype = entry.split(":")
                     leaves[kind, module, name] = _as_dtype(array, np.dtype(jnp.dtype(dtype)))
             return _nested(leaves)
@@ -220,9 +231,13 @@ def _flattened(arrays: Any) -> dict[Path3, Any]:
     leaves = dict(_leaves(arrays))
     for path, leaf in leaves.items():
         is_named = len(path) == 3 and all(isinstance(name, str) for name in path)
-        if not is_named or path[0] not in ("params", "state") or not hasattr(leaf, "dtype"):
+        if not is_named or path[0] not in ("params", "state") or not _is_array(leaf):
             raise arguments.not_params(_show(path), leaf)
     return leaves
+
+
+def _is_array(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array | np.ndarray | np.generic)
 
 
 def _leaves(tree: Any, *path: str) -> Iterator[tuple[Any, Any]]:

@@ -10,6 +10,7 @@ leaf, which is compared with the restored array, and the SHA-256 of each file, w
 before Orbax reads it, or, of a large file, if Orbax cannot read it.
 """
 
+import asyncio
 import contextlib
 import glob
 import hashlib
@@ -19,6 +20,7 @@ import operator
 import os
 import re
 import shutil
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +57,9 @@ FORMAT = 1
 
 # bytes, above which a file holds arrays and nothing else
 LARGE = 2**20
+
+# seconds for Orbax's threads to end after an error, and the names of ours in which it runs
+ORBAX_ENDS, THREADS = 10, "haiku_state orbax"
 
 # a folder with this in its name is not complete, or being deleted; Orbax ignores it too
 UNFINISHED = ".orbax-checkpoint-tmp-"
@@ -111,7 +116,7 @@ def save_checkpoint(
         PyTree with an integer scalar ``step``. Leaves of any shape, dtype and sharding, and random
         keys.
       position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
-        even NaN and infinity.
+        even NaN and infinity. With several processes, that of process 0 is written.
       keep: how many checkpoints to keep, at least 1; those with the largest steps are kept.
 
     Returns:
@@ -123,6 +128,7 @@ def save_checkpoint(
         JSON cannot hold the position, or ``keep`` is below 1.
       DeviceStackedError: the train state has a device axis.
       DonatedBufferError: an update has consumed the train state.
+      ReplicaMismatchError: a leaf of which each process has a copy is not the same in all.
       CheckpointDirectoryError: the directory belongs to a different run, another run is writing to
         it, it holds a checkpoint in a newer format, or it cannot be written.
       LostProcessError: another process does not reach the same place within 300 seconds.
@@ -157,10 +163,13 @@ def save_checkpoint(
     processes.agree(directory=str(directory), step=step)
     unfinished = directory / f"{step}{UNFINISHED}new"
     by_path = leaves_by_path(train_state=arrays)
+    checksums, differing = processes.checksums(arrays)
+    if differing:
+        raise in_all(arguments.processes_differ(differing))
     leaves = {
         "kind": kinds_of(train_state=arrays),
         "weak": [path for path, leaf in by_path.items() if is_weak(leaf)],
-        "checksum": processes.checksums(arrays),
+        "checksum": checksums,
     }
 
     def is_new() -> bool:
@@ -495,26 +504,74 @@ def _sha256_of(path: Path) -> str:
 # --- the arrays, by Orbax
 
 
+class _Quiet:
+    """Lets Orbax print and log nothing while a call of ours runs: what it raises, we explain.
+
+    At its first error Orbax closes its event loop. Of what is still going on in its threads,
+    asyncio and TensorStore would tell in a traceback each.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._running = threading.Lock(), 0
+        self._before = contextlib.ExitStack()
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._running += 1
+            if self._running > 1:
+                return
+            for log in map(logging.getLogger, ("absl", "asyncio")):
+                self._before.callback(setattr, log, "disabled", log.disabled)
+                log.disabled = True
+            policy: Any = asyncio.get_event_loop_policy()
+            make = policy.new_event_loop
+            self._before.callback(setattr, policy, "new_event_loop", make)
+            policy.new_event_loop = lambda: (
+                _patient(make()) if _is_of_orbax(threading.current_thread()) else make()
+            )
+
+    def __exit__(self, kind: object, *_error: object) -> None:
+        for thread in threading.enumerate() if kind else ():
+            if _is_of_orbax(thread):
+                thread.join(ORBAX_ENDS)
+        with self._lock:
+            self._running -= 1
+            if not self._running:
+                self._before.close()
+
+
+_QUIET = _Quiet()
+
+
+def _is_of_orbax(thread: threading.Thread) -> bool:
+    """Return whether Orbax has started a thread, or runs in one of ours."""
+    return thread.name.startswith(THREADS) or type(thread).__module__.startswith("orbax.")
+
+
+def _patient(loop: Any) -> Any:
+    """Let an event loop ignore what comes when it is closed, and what nobody asks it for."""
+    call = loop.call_soon_threadsafe
+    with contextlib.suppress(AttributeError):  # uvloop's have no attributes to set
+        loop.call_soon_threadsafe = lambda *given, **named: (
+            None if loop.is_closed() else call(*given, **named)
+        )
+    loop.set_exception_handler(lambda *_context: None)
+    return loop
+
+
 def _with_handler(folder: Path, call: Callable[[Any, Any], Any]) -> Any:
     """Call a function with Orbax's handler of arrays and the path of their folder.
 
     The handler itself waits for no other process, as Orbax's checkpointers do: that way an error
     in one process reaches the others. It runs in a thread, because Orbax 0.6 starts an event loop,
-    which fails where one is running, as in a notebook. It logs nothing: what it raises is
-    explained by us.
+    which fails where one is running, as in a notebook.
     """
-    logs = {log: log.disabled for log in map(logging.getLogger, ("absl", "asyncio"))}
-    for log in logs:
-        log.disabled = True
-    try:
-        with (
-            contextlib.closing(orbax().PyTreeCheckpointHandler()) as handler,
-            ThreadPoolExecutor(max_workers=1) as thread,
-        ):
-            return thread.submit(call, handler, _exact(folder / ARRAYS)).result()
-    finally:
-        for log, was_disabled in logs.items():
-            log.disabled = was_disabled
+    with (
+        _QUIET,
+        contextlib.closing(orbax().PyTreeCheckpointHandler()) as handler,
+        ThreadPoolExecutor(max_workers=1, thread_name_prefix=THREADS) as thread,
+    ):
+        return thread.submit(call, handler, _exact(folder / ARRAYS)).result()
 
 
 def _exact(folder: Path) -> Any:
@@ -559,8 +616,8 @@ def _restored_step(
     manifest = processes.first(lambda: _intact(directory, step))
     train_state = processes.each(lambda: _read(directory / str(step), manifest, places, left_out))
     saved = manifest["leaves"]["checksum"]
-    found = processes.checksums(train_state)
-    changed = [path for path in found if found[path] != saved[path]]
+    found, differing = processes.checksums(train_state)
+    changed = [path for path in found if found[path] != saved[path] or path in differing]
     _check_unchanged(", ".join(changed), not changed)
     return manifest, train_state
 
@@ -626,17 +683,25 @@ class _Processes(NamedTuple):
         if error := arguments.settings_differ(gathered(values)):
             raise in_all(error)
 
-    def checksums(self, tree: Any) -> dict[str, int]:
-        """Return the checksum of each leaf by path; each process adds its shards to it."""
+    def checksums(self, tree: Any) -> tuple[dict[str, int], list[str]]:
+        """Return the checksum of each leaf by path, and the paths whose copies differ.
+
+        Each process adds its shards of an array that all of them hold; of any other leaf it has a
+        copy.
+        """
         leaves = leaves_by_path(train_state=tree)
 
         def own() -> list[int]:
             sums = [partial_sums(leaf) for leaf in leaves.values()]  # all computed side by side
             return [sum(map(int, shards)) % 2**32 for shards in sums]
 
-        parts = gathered(self.each(own))
-        sums = [sum(column) % 2**32 for column in zip(*parts, strict=True)]
-        return dict(zip(leaves, sums, strict=True))
+        sums, differing = {}, []
+        columns = zip(*gathered(self.each(own)), strict=True)
+        for (path, leaf), column in zip(leaves.items(), columns, strict=True):
+            is_copy = data_of(leaf).is_fully_addressable
+            sums[path] = column[0] if is_copy else sum(column) % 2**32
+            differing += [path] if is_copy and len({*column}) > 1 else []
+        return sums, differing
 
     def each(self, call: Callable[[], Any]) -> Any:
         """Call a function in each process and return its result.

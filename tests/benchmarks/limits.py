@@ -34,14 +34,14 @@ LIMITS = [
         Limit("by_hand", f"{name}_update", f"plain_{name}", EVERY, at_most=1.05)
         for name in ("scan", "pmap", "shard", "shard_map")
     ),
-    Limit(
-        "checkpoints", "save_checkpoint", "orbax save", ("save random", "save equal"), at_most=1.25
-    ),
-    # Not 1.25: per 100 MB, 0.05 s for the copy that storage/leaves.py explains, 0.03 s for the
+    Limit("checkpoints", "save_checkpoint", "orbax save", ("save random",), at_most=1.25),
+    # Not 1.25: the checksums take 0.03 s per 100 MB, and Orbax only 0.12 s where it compresses.
+    Limit("checkpoints", "save_checkpoint", "orbax save", ("save equal",), at_most=1.3),
+    # Not 1.25: per 100 MB, 0.06 s for the copy that storage/leaves.py explains, 0.03 s for the
     # checksums. Without the copy it takes as long: the memory is then not used again. Orbax reads
     # compressed numbers in 0.09 s, so the same seconds weigh more.
-    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore random",), at_most=1.5),
-    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore equal",), at_most=1.9),
+    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore random",), at_most=1.6),
+    Limit("checkpoints", "restore_checkpoint", "orbax restore", ("restore equal",), at_most=2.1),
     Limit("import", "haiku_state.update", "jax, haiku", ("",), at_most=1.10),
     Limit("cold", "haiku_state", "by_hand", ("",), at_most=1.15),
     Limit("explain", "explain", "trace", ("resnet18",), at_most=2.0),

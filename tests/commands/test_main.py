@@ -42,8 +42,8 @@ def width(line):
 def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
     english = helped(words, "en", monkeypatch, capsys)
     chinese = helped(words, ZH, monkeypatch, capsys)
-    assert english[0].startswith("usage: haiku_state ")
-    assert chinese[0].startswith("用法: haiku_state ")
+    assert english[0].startswith("usage: python -m haiku_state ")
+    assert chinese[0].startswith("用法: python -m haiku_state ")
     assert max(map(width, english + chinese)) <= 80
     sentences = [" ".join(re.findall(r"[a-z]+(?: [a-z]+){3,}", line)) for line in chinese]
     assert not any(sentences)
@@ -148,7 +148,13 @@ def test_a_slip_is_answered_with_what_is_meant(words, meant, capsys):
     assert re.search(f"(did you mean |您是不是想写 ){meant}[?？]\n", capsys.readouterr().err)
 
 
-@pytest.mark.parametrize("words", [["xyz"], ["train", "--epochs", "none"], ["--lang", "en"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(["xyz"], ["train", "--epochs", "none"], ["--lang", "en"], ["doctor", "extra"]),
+        *(["train", option, "0.1"] for option in ("--lr", "--optimizer", "--verbose", "--data")),
+    ],
+)
 def test_where_nothing_is_like_it_nothing_is_suggested(words, capsys):
     with pytest.raises(SystemExit):
         main(words)
@@ -203,6 +209,13 @@ def test_a_shell_completes_commands_options_and_choices(user, tmp_path):
     }.items():
         ran = user.run("bash", "-c", ask, "bash", script, *words.split())
         assert (ran.stdout.strip(), ran.stderr) == (completed, "")
+
+
+def test_the_help_names_the_command_that_was_typed(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/haiku-state", "train", "-h"])
+    with pytest.raises(SystemExit):
+        main(["train", "-h"])
+    assert capsys.readouterr().out.startswith("usage: haiku-state train ")
 
 
 def test_without_shtab_the_error_says_what_to_install(monkeypatch, capsys):

@@ -132,6 +132,23 @@ def test_a_checkpoint_of_another_model_is_refused(tmp_path):
     assert caught.value.what.endswith("model: 'regression' -> 'classifier'")
 
 
+@pytest.mark.parametrize("position", [3, [1, 2], "abc", {"settings": [1]}, None])
+def test_a_checkpoint_of_ones_own_with_any_position_is_refused(position, tmp_path):
+    hs.storage.save_checkpoint(tmp_path, start_regression(), position)
+    with pytest.raises(SavedMismatchError, match="model: None -> 'regression'"):
+        train("regression", "jit", 1, 1, 8, 0, checkpoint_dir=tmp_path)
+
+
+def test_a_warning_of_the_command_is_one_line(user):
+    words = ("train", "--model", "regression", "--epochs", "2", "--checkpoint-dir", "run")
+    user.haiku_state(*words)
+    newest = max((user.folder / "run").iterdir(), key=lambda folder: int(folder.name))
+    (newest / "manifest/metadata").write_text("")
+    [line, *more] = user.haiku_state(*words).stderr.splitlines()
+    assert line.startswith("haiku_state: the checkpoint of step")
+    assert all(each.startswith("    step ") for each in more)
+
+
 def test_a_damaged_checkpoint_is_told_of_once(tmp_path):
     train("regression", "jit", 1, 2, 64, 0, checkpoint_dir=tmp_path)
     newest = max(tmp_path.iterdir(), key=lambda folder: int(folder.name))
@@ -211,3 +228,12 @@ def test_a_plot_that_fails_leaves_no_file_and_keeps_the_old_one(tmp_path, monkey
         save_plot(ROWS, "classifier", path)
     assert [file.name for file in tmp_path.iterdir()] == ["curves.png"]
     assert path.read_text() == "old"
+
+
+def test_a_plot_on_a_full_disk_is_named(tmp_path, monkeypatch):
+    def fail(*arguments, **settings):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", fail)
+    with pytest.raises(OSError, match=r"No space left on device: '.*curves\.png'"):
+        save_plot(train("regression", "jit", 1, 1, 64, 0), "regression", tmp_path / "curves.png")

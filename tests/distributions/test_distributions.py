@@ -18,7 +18,10 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "haiku_state"
 CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
-EXTRAS = {"data", "plot", "checkpoint", "docs", "test", "dev", "bench", "exercises", "lab"}
+EXTRAS = {
+    *("data", "plot", "checkpoint", "docs", "test", "dev", "bench", "exercises", "lab"),
+    "completion",
+}
 OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
 IN_SDIST = {
     "pyproject.toml", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
@@ -138,7 +141,7 @@ def test_there_is_a_command(empty_environment, tmp_path):
         [command, "train", "--loud"], cwd=tmp_path, capture_output=True, encoding="utf-8"
     )
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert ran.stderr == "haiku_state: error: unrecognized arguments: --loud\n"
+    assert ran.stderr == "haiku-state: error: unrecognized arguments: --loud\n"
 
 
 def test_a_command_that_needs_more_says_what_to_install(empty_environment, tmp_path):

@@ -303,6 +303,15 @@ def test_processes_that_save_different_checkpoints_say_so(workers, tmp_path, wha
     assert [*tmp_path.iterdir()] == []
 
 
+def test_copies_that_differ_are_not_saved(workers, tmp_path):
+    address = f"localhost:{free_port()}"
+    each = [{"path": str(tmp_path), "step": 1, "seed": index} for index in (0, 1)]
+    for worker in [workers.start("save_once", address, 2, i, **each[i]) for i in (0, 1)]:
+        code, text = worker.end()
+        assert (code, "the replicas differ:\n    train_state.rng\n" in text) == (1, True), text
+    assert [*tmp_path.iterdir()] == []
+
+
 @pytest.mark.slow
 def test_a_process_that_is_killed_while_they_save_ends_the_other(workers, tmp_path):
     both = pair(workers, "save", path=str(tmp_path))
@@ -468,7 +477,7 @@ def test_a_process_that_ends_early_and_well_is_told_of_it_and_not_aborted(worker
 
 UNFINISHED = """\
 haiku_state: process %d of 2 has finished, but another process has failed, or has not finished: \
-one may have waited for this one, in more updates than it made
+it may be waiting for this one
 """
 
 

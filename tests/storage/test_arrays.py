@@ -1,4 +1,5 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import haiku as hk
 import jax
@@ -146,6 +147,17 @@ def test_a_parameter_that_is_spread_over_a_mesh_is_no_stack_of_replicas():
         np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
 
 
+def test_rows_are_a_stack_of_replicas_where_each_device_has_its_own():
+    stacked = hs.replicate({"a": {"w": jnp.ones(3)}}, jax.devices()[:4])
+    with pytest.raises(errors.DeviceStackedError):
+        hs.storage.to_numpy(stacked, {})
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("a", "b"))
+    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("a"))
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)  # each row is on two devices
+    arrays = hs.storage.to_numpy({"a": {"w": jax.device_put(value, rows)}}, {})
+    np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
+
+
 def test_arrays_of_all_devices_are_named_as_such():
     params, state = trained(hs.BatchNorm)
     stacked = jax.tree.map(lambda leaf: np.stack([leaf] * 4), (params, state))
@@ -158,9 +170,10 @@ def test_arrays_of_all_devices_are_named_as_such():
     )
 
 
-def test_a_replicated_model_is_refused_before_it_is_written():
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_replicated_model_is_refused_before_it_is_written(count):
     params, state = trained(hs.BatchNorm)
-    devices = jax.devices()[:4]
+    devices = jax.devices()[:count]
     stacked = hs.replicate((params, state), devices)
     with pytest.raises(errors.DeviceStackedError):
         hs.storage.to_numpy(*stacked)
@@ -333,7 +346,14 @@ def test_arrays_of_another_machine_come_back_as_numbers(tmp_path):
 
 @pytest.mark.parametrize(
     ("dtype", "array"),
-    [("int32", np.ones(2, np.float32)), ("bfloat16", np.ones(2, np.int16)), ("float32", ["a"])],
+    [
+        ("int32", np.ones(2, np.float32)),
+        ("float32", np.ones(2, np.float64)),
+        ("float32", np.ones(2, np.float16)),
+        ("bfloat16", np.ones(2, np.uint8)),
+        ("bfloat16", np.ones(2, np.int16)),
+        ("float32", ["a"]),
+    ],
 )
 def test_another_dtype_than_the_name_says_is_no_reinterpretation(tmp_path, dtype, array):
     np.savez(tmp_path / "a.npz", **{f"params:m:w:{dtype}": array})
@@ -388,6 +408,7 @@ def test_a_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         hs.storage.save_numpy(path, {"params": {"linear": {"b": np.ones(2)}}, "state": {}})
     assert caught.value.filename == str(path)
+    assert str(caught.value) == f"[Errno 2] No such file or directory: '{path}'"
 
 
 def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path):
@@ -401,3 +422,44 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path):
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o640
     assert hs.storage.load_numpy(real)["params"]["linear"]["b"].tolist() == [7.0, 7.0]
+
+
+def test_what_holds_no_numbers_is_refused():
+    run = hs.jit_update(lambda params, batch, *, axis_name=None: (params, {}))
+    params = {"linear": {"b": jnp.ones(2)}}
+    run(params, {})  # which consumes them
+    with pytest.raises(errors.DonatedBufferError, match="'b'"):
+        hs.storage.to_numpy(params, {})
+    with pytest.raises(errors.ArgumentError, match="is traced"):
+        jax.jit(lambda b: hs.storage.to_numpy({"linear": {"b": b}}, {}))(jnp.ones(2))
+    shapes = jax.eval_shape(lambda: {"linear": {"b": jnp.ones(2)}})
+    with pytest.raises(errors.ArgumentError, match="must be an array at params"):
+        hs.storage.to_numpy(shapes, {})
+
+
+def test_a_file_of_numpy_alone_is_named(tmp_path):
+    np.savez(tmp_path / "a.npz", x=np.ones(2))
+    with pytest.raises(errors.DamagedFileError, match="the entry x is not params:module"):
+        hs.storage.load_numpy(tmp_path / "a.npz")
+
+
+def test_two_may_save_at_once_and_the_file_is_of_one_of_them(tmp_path):
+    path, size = tmp_path / "a.npz", 200_000
+
+    def save(number):
+        for _ in range(15):
+            arrays = {"params": {"m": {"w": np.full(size, number, np.float32)}}, "state": {}}
+            hs.storage.save_numpy(path, arrays)
+            found = hs.storage.load_numpy(path)["params"]["m"]["w"]
+            assert found.shape == (size,)
+            assert set(found) <= {1.0} or set(found) <= {2.0}
+
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(save, [1.0, 2.0]))
+    assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
+
+
+def test_a_name_as_long_as_the_file_system_takes_it(tmp_path):
+    path = tmp_path / ("n" * 251 + ".npz")
+    hs.storage.save_numpy(path, {"params": {}, "state": {}})
+    assert path.exists()

@@ -103,6 +103,11 @@ def test_an_ensemble_is_saved_whole(tmp_path):
     same(restore_checkpoint(tmp_path, jax.eval_shape(lambda: ensemble)).train_state, ensemble)
 
 
+def test_the_step_of_an_ensemble_may_be_one_of_numpy(tmp_path):
+    ensemble = jax.vmap(start)(jax.random.split(jax.random.key(0), 3))
+    assert save_checkpoint(tmp_path, ensemble._replace(step=np.full(3, 7, np.int32))).name == "7"
+
+
 def test_members_of_different_steps_have_no_step_to_be_named_by(tmp_path):
     ensemble = jax.vmap(start)(jax.random.split(jax.random.key(0), 3))
     with pytest.raises(ArgumentError, match=r"train_state\.step"):

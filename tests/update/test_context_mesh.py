@@ -74,6 +74,9 @@ def test_copies_are_made_compared_averaged_and_read_under_a_mesh(context):
     tree = {"mean": jnp.arange(3.0), "key": jax.random.key(0)}
     copies = hs.replicate({"mean": np.arange(3.0, dtype=np.float32)}, four())
     hs.assert_replicas_equal(copies)
+    hs.assert_replicas_equal(hs.replicate({"key": jax.random.key(0)}, four()))
+    rows = {"x": jax.device_put(np.ones((8, 3), np.float32), jax.devices()[7])}
+    assert hs.split_batch(rows, 4)["x"].shape == (4, 2, 3)
     np.testing.assert_array_equal(hs.unreplicate(hs.sync_state(copies))["mean"], np.arange(3))
     on_mesh = hs.shard_train_state(tree, mesh())
     hs.assert_replicas_equal(on_mesh)

@@ -60,6 +60,6 @@ def run(parser: OneLineParser, options: argparse.Namespace) -> int:
         except SystemExit as error:
             told = translated(_("{name} raises {error} while it is traced"))
             problem = told.format(name=name, error=in_one_line(error))
-            parser.exit(1, problem_line(parser.prog, problem))
+            parser.exit(1, problem_line(problem, parser.prog))
     print(report.to_json() if options.json else report.text())
     return 0 if report.pure and report.error is None else 1

@@ -47,7 +47,7 @@ def add_arguments(parser: OneLineParser) -> None:
     add("--model", choices=sorted(TASKS), default="classifier",
         text=_("classifier: digits; regression: diabetes"))
     add("--update", choices=UPDATES, default="jit", text=_("how the update step runs"))
-    add("--devices", type=positive, default=1, metavar="N",
+    add("--devices", type=_whole_number(1, at_most=1024), default=1, metavar="N",
         text=_("devices per process; CPU devices are simulated if the machine has fewer"))
     add("--epochs", type=positive, default=30, metavar="E", text=_("number of epochs to train"))
     add("--batch-size", type=positive, default=32, metavar="B",
@@ -90,8 +90,9 @@ def _whole_number(at_least: int, at_most: float = math.inf) -> Callable[[str], i
 
 def _folder(text: str) -> Path:
     path = Path(text)
-    existing = next((each for each in (path, *path.parents) if each.exists()), path)
-    if not text or not existing.is_dir():
+    places = (each for each in (path, *path.parents) if each.exists() or each.is_symlink())
+    # a link to nothing is no folder, nor is a URL, which a path would change
+    if not text or "://" in text or not next(places, path).is_dir():
         raise _rejected(NO_FOLDER, path=repr(text))
     return path
 
@@ -166,6 +167,8 @@ def check(parser: OneLineParser, options: argparse.Namespace) -> None:
     numbered = options.num_processes is not None or options.process_id is not None
     if numbered and options.coordinator in (None, "auto"):
         parser.reject(_("--num-processes and --process-id need --coordinator HOST:PORT"))
+    if options.coordinator not in (None, "auto") and not options.num_processes:
+        parser.reject(_("--coordinator HOST:PORT needs --num-processes and --process-id"))
     if options.coordinator is not None and update not in ON_MESH:
         first, second = ON_MESH
         parser.reject(ONE_PROCESS, update=update, first=first, second=second)

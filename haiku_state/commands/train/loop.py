@@ -166,10 +166,14 @@ def _check_settings(directory: Path, settings: dict[str, Any]) -> None:
     left_out: Any = ...
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the restore of the leaves warns
-        restored = hs.storage.restore_checkpoint(directory, hs.TrainState(*[left_out] * 5))
+        restored = hs.storage.restore_checkpoint(
+            directory, hs.TrainState(*(left_out for _field in hs.TrainState._fields))
+        )
     if restored is None:
         return
-    saved = (restored.position or {}).get("settings", {})
+    position = restored.position if isinstance(restored.position, dict) else {}
+    saved = position.get("settings")
+    saved = saved if isinstance(saved, dict) else {}
     differences = [
         f"{name}: {saved.get(name)!r} -> {wanted!r}"
         for name, wanted in settings.items()

@@ -45,5 +45,10 @@ def save_plot(rows: list[Epoch], model: str, path: Path) -> None:
     try:
         figure.savefig(partial, format=path.suffix[1:].lower(), dpi=150)
         partial.replace(path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # it names the partial file, or none
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         partial.unlink(missing_ok=True)
