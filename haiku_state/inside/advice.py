@@ -19,16 +19,16 @@ from haiku_state.inside.reach import nested_codes
 
 WORDS = {
     "state": _(
-        "The function reads `{name}` too. Take it as an argument and return its new value along "
-        "with the output; the caller passes that value to the next call."
+        "Take `{name}` as an argument and return its new value along with the output; the caller "
+        "passes that value to the next call."
     ),
     "state result": _(
         "The function only sets `{name}`. Return the value along with the output; the caller "
         "stores it."
     ),
     "container": _(
-        "The function reads `{name}` too. Take it as an argument, change a copy, and return the "
-        "copy along with the output; the caller passes it to the next call."
+        "Take `{name}` as an argument, change a copy, and return the copy along with the output; "
+        "the caller passes it to the next call."
     ),
     "container result": _(
         "The function only adds to `{name}`. Return what it adds along with the output; the caller "
@@ -85,7 +85,9 @@ _EXAMPLES = {
     "iterator": "input",
 }  # fmt: skip
 _BY_FORM = {
-    "hidden input": {"random": "random", "clock": "clock", "iterator": "iterator"},
+    "hidden input": {
+        "random": "random", "seed": "random", "clock": "clock", "iterator": "iterator",
+    },
     "output": {"print": "print", "log": "log"},
     "mutation": {
         "cache": "cache", "default": "default", "setting": "outside", "environment": "outside",
@@ -148,9 +150,15 @@ def worked(example: str) -> dict[str, str]:
 
     found = {}
     for how in ("wrong", "right", "haiku"):
-        if function := getattr(examples, f"{example}_{how}", None):
-            source = inspect.getsource(function).replace(function.__name__, "step")
-            found[how] = source.replace("_wrong", "").rstrip()
+        name = f"{example}_{how}"
+        # what it calls stands before it, as `table_cache_wrong`
+        sources = [
+            inspect.getsource(function).replace(f"_{name}", "").replace(name, "step")
+            for key, function in vars(examples).items()
+            if key.endswith(name)
+        ]
+        if sources:
+            found[how] = "".join(sources).rstrip()
     return found
 
 

@@ -18,6 +18,8 @@ from haiku_state.inside import compat
 from haiku_state.inside.reach import Reach
 from haiku_state.inside.watch import Place, Watch
 
+NEEDS_A_VALUE = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+
 
 class Call:
     """A function, and what it is called with."""
@@ -30,8 +32,11 @@ class Call:
 
     def static_error(self) -> Exception | None:
         """Return the error of an argument that is static and cannot be hashed."""
-        static = static_names(self.function)
-        for name, value in bound_arguments(self.function, self.args, self.kwargs).items():
+        function, args = self.function, self.args
+        if isinstance(function, types.MethodType):
+            function, args = function.__func__, (function.__self__, *args)
+        static = static_names(function)
+        for name, value in bound_arguments(function, args, self.kwargs).items():
             try:
                 hash(value if name in static else None)
             except TypeError:
@@ -40,27 +45,28 @@ class Call:
 
     def trace(self, body: Callable[..., Any], is_static: bool) -> Any:
         """Return the jaxpr of a function of a list of all leaves of the arguments."""
-        traced = [
+        traced = self.traced(is_static)
+
+        def run(*values: Any) -> Any:
+            return body(filled(self.leaves, traced, values))
+
+        return jax.make_jaxpr(run)(*(self.leaves[index] for index in traced))
+
+    def traced(self, is_static: bool) -> list[int]:
+        """Return which leaves jit traces."""
+        return [
             index
             for index, leaf in enumerate(self.leaves)
             if index not in self._static and is_traced(leaf, is_static)
         ]
 
-        def run(*values: Any) -> Any:
-            filled = list(self.leaves)
-            for index, value in zip(traced, values, strict=True):
-                filled[index] = value
-            return body(filled)
-
-        return jax.make_jaxpr(run)(*(self.leaves[index] for index in traced))
-
     def walk(self, reach: Reach) -> None:
         """Find what the function reaches."""
         reach.walk(_own_name(self.function), self.function)
 
-    def run(self, watch: Watch, leaves: Sequence[Any]) -> Any:
-        """Call the function with other leaves of its arguments, while it is watched."""
-        reach, names = watch.reach, {}
+    def bound(self, reach: Reach, leaves: Sequence[Any]) -> Any:
+        """Return arguments with other leaves, and stand-ins for streams; what changes is found."""
+        names = {}
         given, named = jax.tree.unflatten(self._tree, leaves)
         for name, value in bound_arguments(self.function, given, named).items():
             reach.walk(name, value, "argument")
@@ -68,7 +74,12 @@ class Call:
         put = [reach.stood_in(names.get(id(leaf), "stream"), leaf) for leaf in leaves]
         if any(new is not leaf for new, leaf in zip(put, leaves, strict=True)):
             given, named = jax.tree.unflatten(self._tree, put)
-        function = callable_of(self.function, reach)
+        return given, named
+
+    def run(self, watch: Watch, leaves: Sequence[Any]) -> Any:
+        """Call the function with other leaves of its arguments, while it is watched."""
+        given, named = self.bound(watch.reach, leaves)
+        function = callable_of(self.function, watch.reach)
         context = contextvars.copy_context()  # a variable of it is restored with it
         return context.run(watch.run, lambda: function(*given, **named))
 
@@ -76,6 +87,14 @@ class Call:
         """Call the function with other leaves of its arguments."""
         given, named = jax.tree.unflatten(self._tree, leaves)
         return callable_of(self.function, reach)(*given, **named)
+
+
+def filled(leaves: Sequence[Any], traced: list[int], values: Sequence[Any]) -> list[Any]:
+    """Return leaves, with other values for those that are traced."""
+    found = list(leaves)
+    for index, value in zip(traced, values, strict=True):
+        found[index] = value
+    return found
 
 
 def start_of(function: Any) -> Place:
@@ -86,6 +105,27 @@ def start_of(function: Any) -> Place:
         inner = inspect.getattr_static(type(inner), "__call__", None)
     code = getattr(inspect.unwrap(inner) if inner else None, "__code__", None)
     return Place(code.co_filename, code.co_firstlineno) if code else Place("", 0)
+
+
+def calls_of(instance: Any, methods: Sequence[str | tuple[Any, ...]]) -> tuple[Any, Any, Any]:
+    """A function that calls the methods, and its arguments: one tuple for each method."""
+    calls = [(method,) if isinstance(method, str) else tuple(method) for method in methods]
+    bound = tuple(getattr(instance, name) for name, *_arguments in calls)
+    return functools.partial(_call_all, bound), [call[1:] for call in calls], {}
+
+
+def _call_all(bound: tuple[Any, ...], *arguments: Any) -> list[Any]:
+    return [method(*given) for method, given in zip(bound, arguments, strict=True)]
+
+
+def name_of(function: Any) -> str:
+    """The name of a function; of the methods of an object, that of its class."""
+    for inner in (function, getattr(function, "func", None), type(function)):
+        if name := getattr(inner, "__qualname__", None):
+            break
+    if function is not inner and getattr(inner, "__name__", "") == _call_all.__name__:
+        return type(function.args[0][0].__self__).__qualname__
+    return str(name).rpartition("<locals>.")[2]
 
 
 def _own_name(function: Any) -> str:

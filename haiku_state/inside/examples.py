@@ -133,17 +133,21 @@ def write_right(x):
     return 2 * x, x.mean()  # the caller writes it
 
 
-def cache_wrong(x):
-    return x * _table_wrong(3)
-
-
 @functools.lru_cache
-def _table_wrong(n):
+def table_cache_wrong(n):
+    return jnp.arange(n)
+
+
+def cache_wrong(x):
+    return x * table_cache_wrong(x.size)
+
+
+def table_cache_right(n):
     return jnp.arange(n)
 
 
 def cache_right(x):
-    return x * jnp.arange(3)  # jit keeps it in the program; or the caller passes the table
+    return x * table_cache_right(x.size)  # jit keeps it in the program
 
 
 def frozen_wrong(x):

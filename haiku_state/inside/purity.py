@@ -4,10 +4,9 @@ import ast
 import collections
 import contextlib
 import dis
-import functools
 import re
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,21 +19,23 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.inside import compat
 from haiku_state.inside.advice import advice, is_read
 from haiku_state.inside.calls import (
+    NEEDS_A_VALUE,
     Call,
+    calls_of,
     differing,
     is_equal,
+    name_of,
     outputs_of,
     signature_of,
     start_of,
 )
 from haiku_state.inside.reach import Reach, names_in, nested_codes, original
-from haiku_state.inside.report import Finding, Report, Sentence
+from haiku_state.inside.report import Finding, Report, Sentence, shown
 from haiku_state.inside.watch import Event, Place, Sought, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
 _REFERENCES = {"get": "read", "swap": "write", "addupdate": "write"}
-_CALLBACKS = ("io_callback", "debug_callback")
-_NEEDS_A_VALUE = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+_CALLBACKS = ("debug_callback", "io_callback", "pure_callback")
 
 
 def explain(
@@ -83,31 +84,31 @@ def explain(
       <https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions>`__.
     """
     if methods is not None:
-        function, args, kwargs = _calls_of(function(*args, **kwargs), methods)
+        function, args, kwargs = calls_of(function(*args, **kwargs), methods)
     call = Call(function, args, kwargs)
     if (error := call.static_error()) is not None:
-        return Report(_name(function), error=error)
+        return Report(name_of(function), error=error)
     with contextlib.ExitStack() as caches:
         run = _watched(call, caches)
         reach = run.watch.reach
         findings = [_finding(event, reach) for event in run.watch.events]
         if not findings and (run.has_leak or reach.is_suspect or reach.opaque):
             findings = list(_unexplained(call, run))
-    references, notes = _effects(run)
+    references, notes, called = _effects(run)
     notes += [*_new_functions(run)]
     findings += references
     changed: dict[str, Finding] = {}
     for finding in findings:
         changed.setdefault(finding.name, finding)
     reached = {e.holder.path(e.key).partition("[")[0] for e in run.watch.events if e.holder}
-    for read in _frozen(reach):
+    for read in _frozen(reach, called):
         change = changed.get(read.name, changed.get(f"{read.name}[...]"))
         if change is None and read.name not in reached:
             notes.append(read)
         elif change and read.name in reach.constants:
             findings += [read] if _is_before(read, change, run.watch.visited) else []
     return Report(
-        function=_name(function),
+        function=name_of(function),
         findings=_ordered(findings, call.start),
         notes=_ordered(notes, call.start),
         unseen=tuple(_unseen(run, call)),
@@ -120,6 +121,7 @@ def assert_pure(
     /,
     *args: Any,
     methods: Sequence[str | tuple[Any, ...]] | None = None,
+    allow: Collection[str] = (),
     **kwargs: Any,
 ) -> None:
     """Raise an error if :func:`.explain` finds anything, for tests.
@@ -128,20 +130,30 @@ def assert_pure(
       function: as for :func:`.explain`.
       *args: as for :func:`.explain`.
       methods: as for :func:`.explain`.
+      allow: what the function may do: names of findings, such as ``"logger.info"``, and kinds and
+        forms of findings, such as ``"log"``.
       **kwargs: as for :func:`.explain`.
 
     Raises:
-      AssertionError: if there is any finding, with the report; also if the function cannot be
-        traced at all.
+      AssertionError: if there is any other finding, with the report of these; also if the function
+        cannot be traced at all.
 
     Example:
       >>> import jax.numpy as jnp
       >>> import haiku_state as hs
+      >>> def double(x):
+      ...     print("tracing")
+      ...     return 2 * x
       >>> hs.assert_pure(jnp.tanh, 0.5)
+      >>> hs.assert_pure(double, 0.5, allow=["print"])
     """
+    allowed = {allow} if isinstance(allow, str) else {*allow}
     report = explain(function, *args, methods=methods, **kwargs)
-    if report.findings or report.error is not None:
-        raise AssertionError(str(report)) from report.error
+    findings = tuple(
+        one for one in report.findings if allowed.isdisjoint((one.kind, one.form, one.name))
+    )
+    if findings or report.error is not None:
+        raise AssertionError(str(replace(report, findings=findings))) from report.error
 
 
 def explain_retrace(
@@ -174,7 +186,7 @@ def explain_retrace(
     """
     for args in (first, second):
         if (error := Call(function, args, {}).static_error()) is not None:
-            return Report(_name(function), error=error, is_retrace=True)
+            return Report(name_of(function), error=error, is_retrace=True)
     start = start_of(function)
     before, after = (signature_of(function, args) for args in (first, second))
     findings = [
@@ -185,7 +197,7 @@ def explain_retrace(
     if not findings:
         with contextlib.ExitStack() as caches:
             findings = list(_new_functions(_watched(Call(function, second, {}), caches)))
-    return Report(_name(function), tuple(map(_advised, findings)), is_retrace=True)
+    return Report(name_of(function), tuple(map(_advised, findings)), is_retrace=True)
 
 
 class _Run(NamedTuple):
@@ -216,7 +228,7 @@ def _watched(call: Call, caches: contextlib.ExitStack) -> _Run:
     run = traced()
     if run.error is not None and any(type(leaf) in (int, float) for leaf in call.leaves):
         static = traced(True)
-        if static.error is None or isinstance(run.error, _NEEDS_A_VALUE):
+        if static.error is None or isinstance(run.error, NEEDS_A_VALUE):
             run = static
     if sought := run.watch.changed:
         run = traced(run.is_static, sought)
@@ -293,11 +305,16 @@ def _leak(message: str, start: Place, reach: Reach) -> Finding:
     return _advised(Finding("leak", name, *start, "kept", "", "a tracer"))
 
 
-def _effects(run: _Run) -> tuple[list[Finding], list[Finding]]:
-    """What the program itself does in every call: uses of refs, and notes of callbacks."""
-    references: list[Finding] = []
+def _effects(run: _Run) -> tuple[list[Finding], list[Finding], set[types.CodeType]]:
+    """What the program itself does in every call: uses of refs, and calls of Python functions.
+
+    Returns:
+      The findings, the notes, and the code of the functions that the program calls.
+    """
+    found: list[Finding] = []
     notes: list[Finding] = []
     names = run.watch.reach.references
+    called = Reach(lambda name, value: value)
 
     def visit(jaxpr: Any, outer: dict[Any, str]) -> None:
         for equation in jaxpr.eqns:
@@ -306,17 +323,24 @@ def _effects(run: _Run) -> tuple[list[Finding], list[Finding]]:
             kind = equation.primitive.name
             if kind in _REFERENCES and known[0]:
                 name = f"{known[0]}[...]"
-                references.append(Finding("reference", name, *place, _REFERENCES[kind]))
+                found.append(Finding("reference", name, *place, _REFERENCES[kind]))
             elif kind in _CALLBACKS:
-                notes.append(Finding("effect", kind, *place, "callback"))
+                before = len(called.codes)
+                function = equation.params["callback"]
+                called.walk("callback", getattr(function, "callback_func", function))
+                if kind == "io_callback":
+                    found.append(Finding("effect", kind, *place, kind))
+                elif len(called.codes) > before or kind == "pure_callback":  # not `debug.print`
+                    notes.append(Finding("effect", kind, *place, kind))
             for inner in _programs(equation):
                 visit(inner, dict(zip(inner.invars, known[-len(inner.invars) :], strict=False)))
 
-    if run.jaxpr is not None and run.jaxpr.effects:
+    if run.jaxpr is not None:
         constants = zip(run.jaxpr.jaxpr.constvars, run.jaxpr.consts, strict=True)
         visit(run.jaxpr.jaxpr, {variable: names.get(id(c), "") for variable, c in constants})
     # of `counter[...] += 1`, which reads and writes, the write
-    return sorted(references, key=lambda one: one.form, reverse=True), notes
+    found.sort(key=lambda one: one.form, reverse=True)
+    return found, notes, {inner for code in called.codes for inner in nested_codes(code)}
 
 
 def _programs(equation: Any) -> Iterator[Any]:
@@ -331,26 +355,6 @@ def _is_live(leaf: Any) -> bool:
     return not isinstance(leaf, jax.core.Tracer) or is_live(leaf)
 
 
-def _calls_of(instance: Any, methods: Sequence[str | tuple[Any, ...]]) -> tuple[Any, Any, Any]:
-    """A function that calls the methods, and its arguments: one tuple for each method."""
-    calls = [(method,) if isinstance(method, str) else tuple(method) for method in methods]
-    bound = tuple(getattr(instance, name) for name, *_arguments in calls)
-    return functools.partial(_call_all, bound), [call[1:] for call in calls], {}
-
-
-def _call_all(bound: tuple[Any, ...], *arguments: Any) -> list[Any]:
-    return [method(*given) for method, given in zip(bound, arguments, strict=True)]
-
-
-def _name(function: Any) -> str:
-    for inner in (function, getattr(function, "func", None), type(function)):
-        if name := getattr(inner, "__qualname__", None):
-            break
-    if function is not inner and getattr(inner, "__name__", "") == _call_all.__name__:
-        return type(function.args[0][0].__self__).__qualname__
-    return str(name).rpartition("<locals>.")[2]
-
-
 def _ordered(findings: Sequence[Finding], start: Place) -> tuple[Finding, ...]:
     """One finding for each name and line, those of the function's own file first."""
     unique = {(one.kind, one.name, one.file, one.line): one for one in reversed(findings)}
@@ -363,7 +367,7 @@ def _ordered(findings: Sequence[Finding], start: Place) -> tuple[Finding, ...]:
 
 
 def _finding(event: Event, reach: Reach) -> Finding:
-    before, after = _shown(event.before), _shown(event.after)
+    before, after = shown(event.before), shown(event.after)
     finding = Finding(event.kind, event.name, *event.place, event.form, before, after)
     holder, names = event.holder, {event.name}
     if holder is None:
@@ -376,22 +380,6 @@ def _finding(event: Event, reach: Reach) -> Finding:
 
 def _advised(finding: Finding, *details: bool) -> Finding:
     return replace(finding, advice=advice(finding.kind, finding.form, finding.name, *details))
-
-
-def _shown(value: Any) -> str:
-    """A value in a few characters."""
-    if value is None:
-        return ""
-    if isinstance(value, jax.core.Tracer):
-        return f"a tracer {describe(value)}"
-    if isinstance(value, (list, tuple)) and len(value) <= 4:
-        text = f"[{', '.join(map(_shown, value))}]"
-    else:
-        try:
-            text = " ".join(repr(value).split())
-        except Exception:
-            text = f"a {type(value).__name__}"
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _differences(first: Any, second: Any, start: Place) -> Iterator[Finding]:
@@ -415,11 +403,17 @@ def _differences(first: Any, second: Any, start: Place) -> Iterator[Finding]:
             return
 
 
-def _frozen(reach: Reach) -> Iterator[Finding]:
-    """The numbers and arrays from outside that the code reads, one note for each name."""
+def _frozen(reach: Reach, called: set[types.CodeType]) -> Iterator[Finding]:
+    """The numbers and arrays from outside that the code reads, one note for each name.
+
+    Not those that only functions read which the program calls: they do so in every call.
+    """
     places: dict[str, Place] = {}
     for code in reach.codes:
-        places = {**{name: Place(*at) for name, at in names_in(code).reads.items()}, **places}
+        for name, lines in names_in(code).reads.items():
+            for inner, line in lines.items():
+                if inner not in called:
+                    places.setdefault(name, Place(inner.co_filename, line))
     groups = collections.defaultdict(list)
     for name, value in reach.constants.items():
         groups[name.partition("[")[0]].append(value)
@@ -430,11 +424,11 @@ def _frozen(reach: Reach) -> Iterator[Finding]:
             continue
         arrays = [value for value in values if isinstance(value, (jax.Array, np.ndarray))]
         size = sum(value.size * value.dtype.itemsize for value in arrays)
-        shown = _shown(values[0]) if len(values) == 1 and not arrays else _kinds(values)
+        text = shown(values[0]) if len(values) == 1 and not arrays else _kinds(values)
         form = "big array" if size >= _MANY_BYTES else "number"
         # a default of a dataclass is found three times: keep the attribute of the object
-        read = Finding("frozen value", name, *places[where], form, shown, size=size)
-        found[where, shown] = _advised(read)
+        read = Finding("frozen value", name, *places[where], form, text, size=size)
+        found[where, text] = _advised(read)
     yield from found.values()
 
 

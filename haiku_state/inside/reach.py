@@ -588,6 +588,8 @@ class Reach:
                 self.walk(f"{name}.{fields[index]}" if fields else f"{name}[{index}]", item, form)
         elif isinstance(value, random.SystemRandom):
             self.opaque[name] = value  # it has no state; what it asks for is seen
+        elif isinstance(value, functools.cached_property):
+            pass  # its function is found with its class
         else:
             self._visit_object(name, value, form)
 
@@ -727,8 +729,8 @@ class Names(NamedTuple):
     stored: set[str]
     """The attributes that are set or deleted."""
     modules: set[str]
-    reads: dict[str, tuple[str, int]]
-    """The file and the line that first reads a variable from outside, or an attribute."""
+    reads: dict[str, dict[types.CodeType, int]]
+    """The line that first reads a variable from outside, or an attribute, in each function."""
 
 
 @functools.lru_cache(maxsize=4096)
@@ -742,7 +744,7 @@ def names_in(code: types.CodeType) -> Names:
             name, kind = instruction.argval, instruction.opname
             is_stored = kind.startswith(("STORE", "DELETE"))
             if kind.endswith("DEREF") and name in inner.co_freevars and not is_stored:
-                found.reads.setdefault(name, (inner.co_filename, line))
+                found.reads.setdefault(name, {}).setdefault(inner, line)
             if instruction.opcode not in dis.hasname:
                 continue  # CALL_METHOD of Python 3.10 has a number
             if kind == "IMPORT_NAME":
@@ -753,7 +755,7 @@ def names_in(code: types.CodeType) -> Names:
             if is_stored:
                 found.stored.add(name)
             else:
-                found.reads.setdefault(name, (inner.co_filename, line))
+                found.reads.setdefault(name, {}).setdefault(inner, line)
     return found
 
 

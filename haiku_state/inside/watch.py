@@ -119,6 +119,7 @@ _ROWS = {"writer.writerow", "writer.writerows"}
 _NAMES = {name.rpartition(".")[2] for name in (*_ROWS, *(name for _module, name in _ASKING))}
 _TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
 """These get the time as an argument, if they get so many."""
+_SEEDING = {"PRNGKey", "RandomState", "Random", "default_rng", "fold_in", "key", "seed"}
 _SEEDED = (np.random.RandomState, np.random.default_rng, random.Random)
 
 _SILENT = FRAMEWORKS - {"numpy"}
@@ -333,13 +334,15 @@ class Watch:
             return Event(kind, name, self.place, holder.form, holder=holder, key=change.key)
         if holder.form != "argument" and tracers_in(after, before):
             kind = "leak"
-        if holder.form in ("cache", "kept"):
+        form = holder.form
+        if form in ("cache", "kept"):
             after = after[0]
+        how = inspect.getattr_static(type(holder.value), str(change.key), None)
+        if isinstance(how, functools.cached_property):
+            form = "cache"
         name = self._written(holder, change.key)
         is_inner = compat.trace_state() != self._outer
-        return Event(
-            kind, name, self.place, holder.form, before, after, holder, change.key, is_inner
-        )
+        return Event(kind, name, self.place, form, before, after, holder, change.key, is_inner)
 
     # where the user's code stands, and what it calls things
 
@@ -377,6 +380,8 @@ class Watch:
             name = ast.unparse(node) if called == "next" else name  # type: ignore[arg-type]
         elif called and (form != "environment" or "env" in called):
             name = called
+        if form == "clock" and any(_is_seed_of(call, node) for call in self._nodes(ast.Call)):
+            form = "seed"
         if ("os.environ", self.place) in [(one.name, one.place) for one in self.events[-1:]]:
             return True  # all of it is read, one after the other
         self.events.append(Event(kind, name, self.place, form))
@@ -593,6 +598,12 @@ def standing(frame: types.FrameType) -> ast.expr | None:
     positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
     _line, line, _column, column = next(positions)
     return next((n for n in nodes if (n.end_lineno, n.end_col_offset) == (line, column)), None)
+
+
+def _is_seed_of(call: ast.Call, node: Any) -> bool:
+    """Return whether a call makes a key or a generator, and another stands in its arguments."""
+    is_seeded = ast.unparse(call.func).rpartition(".")[2] in _SEEDING
+    return is_seeded and call is not node and any(one is node for one in ast.walk(call))
 
 
 def resolved(node: ast.expr, frame: types.FrameType) -> Any:

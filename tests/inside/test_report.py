@@ -24,6 +24,7 @@ FORMS = {
     "leak": ["attribute", "tracer", "cache"],
     "retrace": ["shape", "dtype", "weak type", "static value", "new function", "structure"],
     "reference": ["read", "write", ""],
+    "effect": ["io_callback", "debug_callback", "pure_callback"],
 }
 EVERY = tuple(
     Finding(kind, "counter.n", "", 0, form, "0", "1", 1234567)
@@ -55,14 +56,22 @@ mutation: counter.n  train.py:2
   0 → 1
   jit runs this line only while it traces: later calls of the compiled program do not
   change `counter.n`.
-  Take `n` as an argument, use it wherever `counter.n` was used, and return its new
-  value along with the output.
-  explicit state
-    n = n + 1
+  Take `counter.n` as an argument and return its new value along with the output; the
+  caller passes that value to the next call.
+  such as
+    def step(x):
+        global count
+        count += 1
+        return x * count
+  instead
+    def step(count, x):
+        count = count + 1
+        return x * count, count
   in Haiku
-    n = hk.get_state("n", [], jnp.int32, init=jnp.zeros)
-    n = n + 1
-    hk.set_state("n", n)
+    def step(x):
+        count = hk.get_state("count", [], init=jnp.zeros) + 1
+        hk.set_state("count", count)
+        return x * count
 
 Notes: this call changes none of these values, but a later change is not seen.
 
@@ -86,7 +95,7 @@ def test_the_text_is_chinese_for_a_reader_of_chinese(report, monkeypatch):
     text = str(report)
     assert "修改外部状态：counter.n" in text
     assert "counter.n += 1" in text
-    assert 'hk.set_state("n", n)' in text
+    assert 'hk.set_state("count", count)' in text
     assert not re.search(r"\bjit runs\b|\bTake\b", text)
 
 
@@ -218,5 +227,7 @@ def test_the_json_is_stable_and_english(report, monkeypatch):
     assert (content["pure"], content["function"], content["error"]) == (False, "tick", None)
     [finding] = content["findings"]
     assert (finding["kind"], finding["name"], finding["line"]) == ("mutation", "counter.n", 2)
-    assert finding["rewrite"]["explicit"] == "n = n + 1"
+    told = finding["advice"]
+    assert (told["is_argument"], told["is_result"], told["example"]) == (True, True, "state")
+    assert told["words"].startswith("Take `counter.n` as an argument")
     assert content["unseen"] == ["the inside of numpy.dot"]
