@@ -177,6 +177,14 @@ def outputs_of(result: Any) -> list[Any]:
     return [leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, kinds)]
 
 
+def programs_in(equation: Any) -> Iterator[Any]:
+    """The programs inside of an equation, such as the body of a scan."""
+    for value in jax.tree.leaves(equation.params, is_leaf=lambda value: hasattr(value, "eqns")):
+        inner = getattr(value, "jaxpr", value)
+        if hasattr(inner, "invars"):
+            yield inner
+
+
 def callable_of(function: Any, reach: Reach) -> Any:
     """The function below ``jax.jit``, whose cache would hide what it does, or in a partial."""
     if isinstance(function, types.MethodType):

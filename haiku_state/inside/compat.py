@@ -110,6 +110,19 @@ def place_of(equation: Any) -> tuple[str, int] | None:
     return frame and (frame.file_name, frame.start_line)
 
 
+def file_of(jaxpr: Any) -> str:
+    """Return the file of the function that a program was traced from.
+
+    Args:
+      jaxpr: a program, such as that of an equation.
+
+    Returns:
+      An empty text where JAX does not know it: before JAX 0.5, for all but jitted functions.
+    """
+    told = getattr(jaxpr.debug_info, "func_src_info", None) or ""
+    return str(told).partition(" at ")[2].rpartition(":")[0]
+
+
 @functools.lru_cache
 def equation_code() -> types.CodeType:
     """Return the code that adds an equation to the program that is traced, its ``eqn``."""

@@ -26,6 +26,7 @@ from haiku_state.inside.calls import (
     is_equal,
     name_of,
     outputs_of,
+    programs_in,
     signature_of,
     start_of,
 )
@@ -332,7 +333,7 @@ def _effects(run: _Run) -> tuple[list[Finding], list[Finding], set[types.CodeTyp
                     found.append(Finding("effect", kind, *place, kind))
                 elif len(called.codes) > before or kind == "pure_callback":  # not `debug.print`
                     notes.append(Finding("effect", kind, *place, kind))
-            for inner in _programs(equation):
+            for inner in programs_in(equation):
                 visit(inner, dict(zip(inner.invars, known[-len(inner.invars) :], strict=False)))
 
     if run.jaxpr is not None:
@@ -341,14 +342,6 @@ def _effects(run: _Run) -> tuple[list[Finding], list[Finding], set[types.CodeTyp
     # of `counter[...] += 1`, which reads and writes, the write
     found.sort(key=lambda one: one.form, reverse=True)
     return found, notes, {inner for code in called.codes for inner in nested_codes(code)}
-
-
-def _programs(equation: Any) -> Iterator[Any]:
-    """The programs inside of an equation, such as the body of a scan."""
-    for value in jax.tree.leaves(equation.params, is_leaf=lambda value: hasattr(value, "eqns")):
-        inner = getattr(value, "jaxpr", value)
-        if hasattr(inner, "invars"):
-            yield inner
 
 
 def _is_live(leaf: Any) -> bool:

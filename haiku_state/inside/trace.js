@@ -16,19 +16,26 @@
     const language = Object.keys(data.labels).find((tag) => base(tag) === here) ?? "en";
     const label = data.labels[language];
     const sentences = [...list.children].map(
-      (item) => item.querySelector(`[lang="${language}"]`)?.textContent ?? label.line,
+      (item) => item.querySelector(`.hs-trace-said [lang="${language}"]`)?.textContent ?? label.line,
     );
     const { steps, sources, programs } = data;
     let shown = 0;
 
-    const button = (text, name, by) => {
+    const button = (text, name, to) => {
       const element = html("button", "", text);
       element.type = "button";
       element.setAttribute("aria-label", name);
-      element.addEventListener("click", () => show(shown + by));
+      element.addEventListener("click", () => show(to()));
       return element;
     };
-    const back = button("←", label.back, -1), next = button("→", label.next, 1);
+    // where the next call begins, or the end of the last one
+    const ahead = () => {
+      const found = steps.findIndex((step, at) => at > shown && step[0] !== steps[shown][0]);
+      return found < 0 ? steps.length - 1 : found;
+    };
+    const back = button("←", label.back, () => shown - 1);
+    const next = button("→", label.next, () => shown + 1);
+    const skip = button("⇥", label.call, ahead);
     const where = html("span", "where"), say = html("p", "say");
     say.setAttribute("aria-live", "polite");
     // none of these elements has a style in the themes that it may stand in
@@ -41,7 +48,7 @@
     const part = (title, ...children) => html("section", "", html("div", "title", title), ...children);
     const stepper = html(
       "div", "stepper",
-      html("header", "", html("strong", "", data.name), where, html("span", "buttons", back, next)),
+      html("header", "", html("strong", "", data.name), where, html("span", "buttons", back, next, skip)),
       say,
       html("div", "columns", part(label.python, code), part(label.program, program)),
       names,
@@ -75,15 +82,17 @@
       where.textContent = label.step.replace(/\{(\w+)\}/g, (_, name) => numbers[name]);
       // a button that were disabled would lose the focus, and with it the keys
       back.ariaDisabled = String(shown === 0);
-      next.ariaDisabled = String(shown === steps.length - 1);
+      next.ariaDisabled = skip.ariaDisabled = String(shown === steps.length - 1);
       code.querySelector(".hs-trace-on")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
     }
 
     stepper.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
-      if (by && !event.altKey && !event.ctrlKey && !event.metaKey) {
+      const to = {
+        ArrowLeft: shown - 1, ArrowRight: shown + 1, PageDown: ahead(), Home: 0, End: Infinity,
+      }[event.key];
+      if (to !== undefined && !event.altKey && !event.ctrlKey && !event.metaKey) {
         event.preventDefault();
-        show(by === Infinity ? steps.length - 1 : shown + by);
+        show(to);
       }
     });
     list.hidden = true;

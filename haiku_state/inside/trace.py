@@ -21,13 +21,15 @@ import numpy as np
 from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.describe import describe
 from haiku_state.inside import compat
-from haiku_state.inside.calls import differing, is_traced, signature_of
+from haiku_state.inside.calls import differing, is_traced, programs_in, signature_of
 from haiku_state.inside.reach import is_filled, leaves_of, library_of
 from haiku_state.inside.trace_text import as_html, as_json, as_text
 from haiku_state.inside.watch import resolved
 
 _MOST, _FEW = 60, 8
 """So many characters of a value are shown, and an array of so many elements."""
+_TOLD = ("name", "fmt", "length")
+"""What is shown of an equation that calls another program, or Python."""
 
 
 class TraceSource(NamedTuple):
@@ -389,31 +391,27 @@ class _Recorder:
         """Keep the program of a trace, and tell each step how much of it was written."""
         if id(jaxpr) in self._program_of:
             return self._program_of[id(jaxpr)][0]
-        lines = _lines_of(jaxpr)
-        index = len(self.programs)
-        self.programs.append(lines)
-        self._program_of[id(jaxpr)] = index, jaxpr  # which keeps the id its own
+        index, last = len(self.programs), len(self.steps) - 1
         at = {id(info): step for info, step in self._equations}
-        last = len(self.steps) - 1
-        written = [at.get(id(equation.source_info), last) for equation in jaxpr.eqns]
+        lines = list(_lines_of(jaxpr.jaxpr, at, last - 1, []))
+        self.programs.append(tuple(text for text, _step in lines))
+        self._program_of[id(jaxpr)] = index, jaxpr  # which keeps the id its own
         for number in range(start, len(self.steps)):
-            step = self.steps[number]
-            count = 1 + sum(each < number for each in written)  # after the inputs
-            is_last = step.kind == "return" and number == last
-            count = len(lines) if is_last else count
-            self.steps[number] = step._replace(program=index, written=count)
+            count = 1 + sum(step < number for _text, step in lines[1:])  # after the inputs
+            self.steps[number] = self.steps[number]._replace(program=index, written=count)
         return index
 
     def _changes(self, signature: dict[str, Any]) -> tuple[str, ...]:
-        """What differs from the call before, for one that is traced again."""
-        if not self._signatures:
-            return ()
-        before = self._signatures[-1]
-        return tuple(
-            f"{name}: {one} → {other}"
-            for name in [*before, *(name for name in signature if name not in before)]
-            for _form, one, other in differing(before.get(name), signature.get(name))
-        )
+        """What differs from the nearest of the calls before, for one that is traced again."""
+        found = [
+            tuple(
+                f"{name}: {one} → {other}"
+                for name in [*before, *(name for name in signature if name not in before)]
+                for _form, one, other in differing(before.get(name), signature.get(name))
+            )
+            for before in reversed(self._signatures)
+        ]
+        return min(found, key=len, default=())
 
 
 @dataclasses.dataclass(frozen=True)
@@ -504,7 +502,52 @@ def _plain(printed: Any) -> str:
     return re.sub(r"\x1b\[[\d;]*m", "", str(printed))
 
 
-def _lines_of(jaxpr: Any) -> tuple[str, ...]:
+def _lines_of(
+    jaxpr: Any, at: dict[int, int], last: int, seen: list[Any]
+) -> Iterator[tuple[str, int]]:
+    """Yield the inputs of a program, its equations and what it returns, each with its step.
+
+    A program of the user inside of an equation, such as the body of a scan, comes after it; one
+    that is called again, only the first time.
+
+    Args:
+      jaxpr: the program.
+      at: the step at which an equation was written, by the id of its source_info.
+      last: the step for all others.
+      seen: the programs inside that have come already.
+    """
+    inputs, *equations, outputs = _printed(jaxpr)
+    steps = [at.get(id(equation.source_info), last) for equation in jaxpr.eqns]
+    yield inputs, min(steps, default=last)
+    for equation, text, own in zip(jaxpr.eqns, equations, steps, strict=True):
+        programs = [*programs_in(equation)]
+        inner: list[tuple[str, int]] = []
+        for program in programs:
+            if not any(program is one for one in seen):
+                seen.append(program)
+                lines = [*_lines_of(program, at, own, seen)]
+                file, is_run = compat.file_of(program), any(step != own for _text, step in lines)
+                inner += lines if is_run or (file and not library_of(file)) else []
+        step = min((step for _text, step in inner), default=own)
+        is_short = programs or {"callback", "fmt"} & equation.params.keys()
+        yield _shortened(equation, text) if is_short else text, step
+        for line, other in inner:
+            step = max(step, other)
+            yield "  " + line.replace("\n", "\n  "), step
+    yield outputs, last
+
+
+def _shortened(equation: Any, text: str) -> str:
+    """Return an equation without the parameters that do not tell what it does."""
+    words, count = text.split(), len(equation.outvars)
+    written = words[: count + 1 if count else 0]  # with the "="
+    name = words[len(written)].partition("[")[0]
+    told = " ".join(f"{key}={equation.params[key]}" for key in _TOLD if key in equation.params)
+    read = words[len(words) - len(equation.invars) :]
+    return " ".join([*written, f"{name}[{told}]" if told else name, *read])
+
+
+def _printed(jaxpr: Any) -> tuple[str, ...]:
     """Return the inputs of a program as JAX prints them, its equations, and what it returns."""
     text = _plain(jaxpr)  # programs that it calls more than once may stand before it
     head, _let, body = text[text.rfind("\n{ lambda") + 1 :].partition(". let")

@@ -1,8 +1,9 @@
 """A recorded trace as text, and as a widget: HTML that needs no network, in every language."""
 
+import functools
 import html
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,8 @@ SENTENCES = {
     "threaded": _("Call {call}, with arguments from the previous result: {text}."),
     "first": _("No compiled program fits yet, so Python runs the function."),
     "again": _(
-        "No compiled program fits, so Python runs again. New since the last call: {reasons}."
+        "No compiled program fits, so Python runs again. New since the call that is most like "
+        "this one: {reasons}."
     ),
     "known": _("A compiled program fits, so Python does not run."),
     "line": _("Python is about to run this line."),
@@ -33,6 +35,7 @@ LABELS = {
     "printed": _("Printed"),
     "back": _("Step back"),
     "next": _("Next step"),
+    "call": _("Next call"),
     "returned": _("Returned so far"),
     "step": _("call {call}, step {index} of {count}"),
 }
@@ -54,29 +57,41 @@ def sentence(trace: "Trace", step: "TraceStep", language: str | None = None) -> 
     return ("" if languages()[language or reader_language()].script else " ").join(said)
 
 
+def _news(trace: "Trace") -> Iterator[tuple["TraceStep", tuple[str, ...]]]:
+    """Yield each step with the lines of its program that were written since the one before."""
+    written: dict[int | None, int] = {}
+    for step in trace.steps:
+        program = () if step.program is None else trace.programs[step.program]
+        known = written.get(step.program, 0)
+        yield step, program[known : step.written]
+        written[step.program] = max(step.written, known)
+
+
 def as_text(trace: "Trace") -> str:
     """Write the steps one below the other."""
     lines: list[str] = []
-    written: dict[int, int] = {}
     tracer, printed = (translated(LABELS[name]) for name in ("tracer", "printed"))
-    for step in trace.steps:
-        if step.program is not None:
-            program = trace.programs[step.program]
-            for line in program[written.get(step.program, 0) : step.written]:
-                lines.append(f"         + {line}".replace("\n", "\n           "))
-            written[step.program] = max(step.written, written.get(step.program, 0))
+    for step, news in _news(trace):
+        lines += [f"         + {line}".replace("\n", "\n           ") for line in news]
         if step.printed:
             lines.append(f"         {printed}: {step.printed.strip()}")
         values = "; ".join(_value(value, tracer) for value in step.values)
         if step.kind == "line":
-            source = trace.sources[step.source or 0]
-            code = f"  {source.first + (step.line or 0):>5}  {source.lines[step.line or 0]}"
+            code = f"  {_number(trace, step):>5}  {_code(trace, step)}"
             lines.append(f"{code:<44}  # {values}" if values else code)
         else:
             lines.append(f"{'' if step.kind == 'call' else '  '}{sentence(trace, step)}")
             if values and step.kind in ("run", "error"):
                 lines.append(f"         {values}")
     return "\n".join(lines)
+
+
+def _number(trace: "Trace", step: "TraceStep") -> int:
+    return trace.sources[step.source or 0].first + (step.line or 0)
+
+
+def _code(trace: "Trace", step: "TraceStep") -> str:
+    return trace.sources[step.source or 0].lines[step.line or 0]
 
 
 def _value(value: Any, tracer: str) -> str:
@@ -118,18 +133,33 @@ def as_html(trace: "Trace") -> str:
 
 
 def _items(trace: "Trace") -> Iterator[str]:
-    """Write a list item for each step: what the widget says, and without it the line."""
-    for step in trace.steps:
-        texts = "".join(
-            f'<span lang="{each.tag}">{html.escape(sentence(trace, step, each.code))}</span>'
-            for each in languages().values()
-        )
-        said = f'<span class="hs-trace-texts">{texts}</span>'
-        if step.kind == "line":
-            said = (
-                f"<code>{html.escape(trace.sources[step.source or 0].lines[step.line or 0])}</code>"
-            )
-        yield f"<li>{said}</li>"
+    """Write a list item for each step: what the widget says, and without it what the text says."""
+    for step, news in _news(trace):
+        written = "\n".join(f"+ {line}".replace("\n", "\n  ") for line in news)
+        is_line = step.kind == "line"
+        said = "" if is_line else _in_each("said", functools.partial(sentence, trace, step))
+        parts = [
+            f"<pre>{html.escape(written)}</pre>" * bool(news),
+            f"<code>{html.escape(_code(trace, step))}</code>" if is_line else said,
+            _in_each("told", functools.partial(_told, step)),
+        ]
+        yield f"<li>{''.join(parts)}</li>"
+
+
+def _told(step: "TraceStep", language: str) -> str:
+    """Say what the names stand for, and what was printed."""
+    tracer, printed = (translated(LABELS[name], language) for name in ("tracer", "printed"))
+    told = [_value(value, tracer) for value in step.values if step.kind != "call"]
+    return "; ".join([*told, *([f"{printed}: {step.printed.strip()}"] if step.printed else [])])
+
+
+def _in_each(role: str, say: Callable[[str], str]) -> str:
+    """Say something in each language; the styles show one."""
+    texts = "".join(
+        f'<span lang="{each.tag}">{html.escape(say(each.code))}</span>'
+        for each in languages().values()
+    )
+    return f'<span class="hs-trace-texts hs-trace-{role}">{texts}</span>'
 
 
 def _data(trace: "Trace") -> dict[str, Any]:
