@@ -192,7 +192,7 @@ class _Resolver:
             leaves=tuple(self.leaves.values()),
             wires=self._wires([module.path for module in modules]),
             draws=self._is_random(*self.dataflow.into.values(), *self._outputs()),
-            draws_outside=self._draws_outside(),
+            drawn_into=self._drawn_into(),
             error="" if self.seen.error is None else str(self.seen.error),
         )
 
@@ -378,14 +378,18 @@ class _Resolver:
         indices = {index for each in origins for index in self.dataflow.arguments(each)}
         return any(is_key(self.seen.types[index]) for index in indices)
 
-    def _draws_outside(self) -> bool:
-        """Return whether something outside of all modules draws random numbers."""
-        runs = self.seen.recorder.runs.values()
-        inside = {mark for run in runs for mark in run.marks}
-        drawing = {m for m in inside if self._is_random(self.dataflow.into.get(m, 0))}
-        given = [self.dataflow.into.get(mark, 0) for mark in self.inputs]
+    def _drawn_into(self) -> tuple[str, ...]:
+        """Return what depends on random numbers that are drawn outside of all modules."""
+        runs, into = self.seen.recorder.runs, self.dataflow.into
+        inside = [into.get(mark, 0) for run in runs.values() for mark in run.marks]
         # what a module is given may come out of the module around it, which then draws itself
-        return self._is_random(*self._outputs()) or (self._is_random(*given) and not drawing)
+        given = {} if self._is_random(*inside) else runs
+        found = [
+            self.paths.get(path, path)
+            for path, run in given.items()
+            if self._is_random(*(into.get(mark, 0) for mark in run.given))
+        ]
+        return tuple(found) + ((RESULT,) if self._is_random(*self._outputs()) else ())
 
     def _wires(self, paths: list[str]) -> tuple[tuple[str, str], ...]:
         """Return which module's output goes where."""

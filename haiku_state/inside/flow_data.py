@@ -142,8 +142,9 @@ class Flow:
     ``"<inputs>"`` and ``"<result>"`` are the inputs and the result of the function."""
     draws: bool = False
     """Whether anything depends on the random key in ``apply``."""
-    draws_outside: bool = False
-    """Whether something outside all modules depends on the random key, such as ``hk.dropout``."""
+    drawn_into: tuple[str, ...] = ()
+    """The paths of the modules that get what is drawn outside all modules, as ``hk.dropout`` does;
+    ``"<result>"`` is the result of the function."""
     error: str = ""
     """What ended the trace early; this happens only after a leak."""
 
@@ -181,7 +182,7 @@ class Flow:
             rows = [[leaf.place, leaf.type, listed(leaf.fate(lang), lang)] for leaf in self.leaves]
             lines += ["", translated(LEAVES, lang), *_table(rows)]
         drawing = [module.path for module in self.modules if module.draws]
-        drawing += [self.frame] if self.draws_outside or (self.draws and not drawing) else []
+        drawing += [self.frame] if self.drawn_into or (self.draws and not drawing) else []
         if drawing:
             lines += ["", translated(DRAWS, lang), *(f"  {path}" for path in drawing)]
         return "\n".join([*lines, *(["", self.error] if self.error else [])])

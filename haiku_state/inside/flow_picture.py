@@ -24,6 +24,8 @@ STORY = _("{frame}. Params: {params}. Leaves of state: {state}.")
 STORY_OF_A_MODULE = _("{title}: {rows}.")
 STORY_OF_A_LEAF = _("{name} ({fate})")
 
+_OUTSIDE = "<outside>"  # before the path of what gets it
+
 WIDTH = 320
 LEFT, RIGHT = 32, 288  # the frame
 LANE = 9  # between wires that pass a module
@@ -100,13 +102,10 @@ def _outermost(place: str, own: set[str]) -> str:
 def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
     """Return a box for each module that has leaves or draws random numbers."""
     drawing = {places[module.path] for module in flow.modules if module.draws}
-    drawing |= {""} if flow.draws_outside else set()
     grouped: dict[str, dict[Any, list[FlowLeaf]]] = {
         places[path]: {}
         for path in [*(m.path for m in flow.modules), *(leaf.module for leaf in flow.leaves)]
     }
-    if flow.draws_outside:
-        grouped.setdefault("", {})
     for leaf in flow.leaves:
         group = (leaf.kind, *leaf.fate(lang))
         grouped[places[leaf.module]].setdefault(group, []).append(leaf)
@@ -119,9 +118,25 @@ def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
             for leaves in ([group] if is_long else [[leaf] for leaf in group])
         ]
         if rows or path in drawing:
-            title = path or translated(OUTSIDE_TITLE, lang)
-            boxes[path] = _Box(title, rows, path in drawing)
-    return boxes
+            boxes[path] = _Box(path or translated(OUTSIDE_TITLE, lang), rows, path in drawing)
+    return _with_outside(flow, places, boxes, lang)
+
+
+def _with_outside(
+    flow: Flow, places: dict[str, str], boxes: dict[str, _Box], lang: str
+) -> dict[str, _Box]:
+    """Put a box before each module that gets what is drawn outside of all modules."""
+    modules = [places[module.path] for module in flow.modules]
+    targets = set()
+    for path in flow.drawn_into:
+        later = modules[modules.index(places[path]) :] if path in places else []
+        targets.add(next((place for place in later if place in boxes), RESULT))
+    found: dict[str, _Box] = {}
+    for path in (*boxes, RESULT):
+        if path in targets:
+            found[_OUTSIDE + path] = _Box(translated(OUTSIDE_TITLE, lang), [], True)
+        found |= {path: boxes[path]} if path in boxes else {}
+    return found
 
 
 def _row(leaves: list[FlowLeaf], path: str, lang: str) -> _Row:
@@ -163,6 +178,12 @@ def _folded_wires(
                 yield from next_boxes(end, seen)
 
     pairs = {(order[start], order[end]) for start in order for end in next_boxes(start, {start})}
+    for path, box in order.items():
+        if path.startswith(_OUTSIDE):  # it stands on the way to what comes next
+            through = {
+                (start, box if end == box + 1 else end) for start, end in pairs if start < box
+            }
+            pairs = through | {pair for pair in pairs if pair[0] > box} | {(box, box + 1)}
     return sorted((start, end) for start, end in pairs if start < end)
 
 

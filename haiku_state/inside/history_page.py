@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from jax.tree_util import keystr
+
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
 from haiku_state.inside.both import of_the_page
@@ -36,12 +38,15 @@ LABELS = {
     "max": _("max"),
     "range": _("from {low} to {high}"),
     "ticks": _("changed in {changes} of {count} records"),
+    "folded": _("{count} leaves, {size} numbers"),
     "legend": _(
         "The curve is the mean of a leaf over all records, and its band reaches from min to max. "
         "The line below it marks the records in which the leaf changed, and the line above it "
         "marks the records with NaN or infinity. Changes are measured by their Euclidean norm."
     ),
 }
+MOST = 8
+"""So many leaves have a row each, whatever they belong to."""
 KINDS = ("params", "state", "opt_state", "rng")
 WIDTH, HEIGHT = 200, 40
 """Of a curve, in its own units: whole numbers, as many columns as are shown at most."""
@@ -68,7 +73,7 @@ def widget(records: "Records", keys: "Keys") -> str:
     head = f'<div class="hs-history"{language}><style>{style}</style>'
     if not records:
         return f"{head}<p>{_both('empty')}</p></div>"
-    rows = "".join(_row(path, key, records) for path, key in keys.items())
+    rows = "".join(_rows(records, keys))
     heads = "".join(f"<th scope=col>{_both(name)}</th>" for name in ("leaf", "value", "curve"))
     return (
         f"{head}<table><caption>{_caption(records)}</caption><thead><tr>{heads}</tr></thead>"
@@ -88,14 +93,75 @@ def _caption(records: "Records") -> str:
     return _both("steps", count=len(records), first=steps[0], last=steps[-1])
 
 
-def _row(path: str, key: tuple[Any, ...], records: "Records") -> str:
-    series = [record.get(path) for record in records]
-    present = [summary for summary in series if summary is not None]
+def _rows(records: "Records", keys: "Keys") -> Iterator[str]:
+    """Write a row for each leaf; of many, one for each module, with its leaves folded below it."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for path, key in keys.items():
+        groups.setdefault(_group(key) if len(keys) > MOST else key, []).append(path)
+    for group, paths in groups.items():
+        leaves = [[record.get(path) for record in records] for path in paths]
+        rows = [
+            _row(path, _type(_last(series)), keys[path], series)
+            for path, series in zip(paths, leaves, strict=True)
+        ]
+        if len(paths) == 1:
+            yield rows[0]
+            continue
+        name = "train_state" + keystr(group)
+        size = sum(math.prod(_last(series).shape) for series in leaves)
+        told = _both("folded", count=len(paths), size=f"{size:,}")
+        series = [_together([s for s in each if s]) for each in zip(*leaves, strict=True)]
+        yield _row(name, "", group, series)
+        kind = _kind(group, _last(leaves[0]))
+        yield (
+            f'<tr class="hs-history-{kind}"><td colspan=3><details><summary>{told}</summary>'
+            f"<table>{''.join(rows)}</table></details></td></tr>"
+        )
+
+
+def _group(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what a leaf belongs to: its module, or all of the optimizer's state."""
+    first = getattr(key[0], "name", getattr(key[0], "key", key[0])) if key else ""
+    if first == "metrics" or len(key) < 2:
+        return key
+    return key[:1] if first == "opt_state" else key[:-1]
+
+
+def _together(leaves: "list[LeafSummary]") -> "LeafSummary | None":
+    """Put several leaves into one summary, as if they were one array."""
+    if not leaves:
+        return None
+    sizes = [math.prod(leaf.shape) for leaf in leaves]
+    means = [(leaf.mean, size) for leaf, size in zip(leaves, sizes, strict=True)]
+    known = [(mean, size) for mean, size in means if _is_number(mean)]
+    count = sum(size for _mean, size in known)
+    changes = [leaf.change or 0.0 for leaf in leaves]
+    is_first = all(leaf.changed is None for leaf in leaves)
+    return leaves[0]._replace(
+        shape=(sum(sizes),),
+        mean=sum(mean * size for mean, size in known) / count if count else None,
+        std=None,
+        min=min((leaf.min for leaf in leaves if _is_number(leaf.min)), default=None),
+        max=max((leaf.max for leaf in leaves if _is_number(leaf.max)), default=None),
+        nan=sum(leaf.nan for leaf in leaves),
+        inf=sum(leaf.inf for leaf in leaves),
+        changed=None if is_first else any(leaf.changed for leaf in leaves),
+        change=math.hypot(*changes),
+        values=None,
+    )
+
+
+def _last(series: "Sequence[LeafSummary | None]") -> "LeafSummary":
+    return next(summary for summary in reversed(series) if summary is not None)
+
+
+def _row(path: str, what: str, key: tuple[Any, ...], series: "Sequence[LeafSummary | None]") -> str:
+    last = _last(series)
     name = path.removeprefix("train_state").removeprefix(".") or path
-    last = present[-1]
+    told = f" <small>{html.escape(what)}</small>" * bool(what)
     return (
-        f'<tr class="hs-history-{_kind(key, last)}"><th scope=row><code>{html.escape(name)}</code> '
-        f"<small>{html.escape(_type(last))}</small></th>"
+        f'<tr class="hs-history-{_kind(key, last)}"><th scope=row><code>{html.escape(name)}</code>'
+        f"{told}</th>"
         f"<td>{_value(last)} <small>{_change(last)}</small></td><td>{_curve(series)}</td></tr>"
     )
 

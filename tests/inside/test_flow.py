@@ -681,7 +681,7 @@ def dropped_out(x):
 def test_what_is_drawn_outside_of_modules_is_drawn_by_none():
     flow = record_flow(dropped_out, X)
     assert [module.draws for module in flow.modules] == [False, False]
-    assert flow.draws_outside
+    assert flow.drawn_into == ("linear_1",)
     assert flow.text("en").endswith("draws random numbers\n  apply")
     assert "outside of modules" in "".join(drawn(flow, lang="en").itertext())
 
@@ -694,7 +694,28 @@ def test_what_is_drawn_outside_of_modules_is_drawn_by_none():
         "noisy": True,
         "linear": False,
     }
-    assert not flow.draws_outside
+    assert flow.drawn_into == ()
+
+
+def test_what_is_drawn_outside_stands_where_it_runs():
+    def net(x):
+        for size in (4, 4):
+            x = hk.dropout(hk.next_rng_key(), 0.5, hk.Linear(size)(x))
+        return hk.dropout(hk.next_rng_key(), 0.5, hk.Linear(2)(x))
+
+    svg = drawn(record_flow(net, X), lang="en")
+    titles = [
+        text.text
+        for text in svg.iter()
+        if text.tag.endswith("text") and "code small strong start" in text.get("class")
+    ]
+    outside = "outside of modules"
+    assert [title for title in titles if "linear" in title or title == outside] == [
+        *("linear", outside, "linear_1", outside, "linear_2", outside)
+    ]
+    assert len(boxes_of(svg)) == 6
+    long = record_flow(net, X)
+    assert long.drawn_into == ("linear_1", "linear_2", "<result>")
 
 
 def test_init_does_not_read_what_it_has_just_made():

@@ -4,6 +4,7 @@ import functools
 import html.parser
 import re
 
+import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -314,6 +315,52 @@ def test_the_table_has_exact_values_kinds_and_steps():
     assert "6 条记录" in text
 
 
+def mlp(count=4):
+    """A history of an MLP with Adam: 6 leaves of params, 13 of the optimizer, a key and a step."""
+    pair = hs.pure_pair(lambda x: hk.nets.MLP([8, 8, 2])(x))
+    batch = {"x": jnp.ones((4, 3))}
+
+    def loss_fn(params, state, rng, batch):
+        output, state = pair.apply(params, state, rng, batch["x"])
+        return jnp.mean(output**2), (state, {})
+
+    optimizer, history = optax.adam(0.1), History()
+    train_state = hs.init_train_state(pair.init, optimizer, jax.random.key(0), batch["x"])
+    update = jax.jit(hs.make_update(loss_fn, optimizer))
+    history.record(train_state)
+    states = [train_state]
+    for _ in range(count - 1):
+        train_state, _metrics = update(train_state, batch)
+        history.record(train_state)
+        states.append(train_state)
+    return history, states
+
+
+def test_of_many_leaves_each_module_has_a_row_and_the_optimizer_one(standard_promotion):
+    history, states = mlp()
+    text = history._repr_html_()
+    names = re.findall(r"<tr class=[^>]*><th scope=row><code>([^<]*)</code></th>", text)
+    groups = [f"params['mlp/~/linear_{n}']" for n in range(3)]
+    assert [name.replace("&#x27;", "'") for name in names] == [*groups, "opt_state"]
+    for name, group in zip(groups, (["b", "w"],) * 3, strict=True):
+        module = name.partition("'")[2].removesuffix("']")
+        change = np.sqrt(
+            sum(
+                np.linalg.norm(
+                    np.float64(states[-1].params[module][leaf])
+                    - np.float64(states[-2].params[module][leaf])
+                )
+                ** 2
+                for leaf in group
+            )
+        )
+        row = text.replace("&#x27;", "'").partition(f"<code>{name}</code></th>")[2]
+        assert f"changed by {change:.4g}" in row.partition("</tr>")[0]
+    assert "2 leaves, 32 numbers" in text  # 3 x 8 and 8
+    assert text.count("<details>") == 4
+    assert len(re.findall("<tr class", text)) == len(history[0]) + 4 + 4
+
+
 def test_a_hundred_records_of_forty_leaves_are_small():
     history = History()
     noise = np.random.default_rng(3).normal(size=(100, 41, 64))
@@ -382,6 +429,19 @@ def test_the_language_of_the_rendering_counts_without_a_page_in_chinese(
     assert '<html lang="zh-CN">' in text
     page = open_page(text.replace('<html lang="zh-CN">', "<html>"))
     assert page.get_by_text("最后的值和变化").first.is_visible()
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_history_of_a_net_fits_on_a_screen_or_two(open_page, width, standard_promotion):
+    history, _states = mlp()
+    page = open_page(f"<!doctype html>{history._repr_html_()}", width, java_script_enabled=False)
+    assert page.locator(".hs-history").evaluate("e => e.scrollHeight") < (
+        900 if width > 600 else 1300
+    )
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("summary").first.click()
+    assert page.get_by_text("params['mlp/~/linear_0']['w']").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_on_paper_it_is_light(open_page):
