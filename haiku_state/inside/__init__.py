@@ -1,6 +1,7 @@
 """Seen: why a function is impure, where its state goes, what jit writes, what has changed."""
 
 import haiku_state.compat as _compat  # noqa: F401  # names versions that do not match
+from haiku_state.inside.advice import Advice as Advice
 from haiku_state.inside.compare import Comparison as Comparison
 from haiku_state.inside.compare import compare as compare
 from haiku_state.inside.flow import record_flow as record_flow

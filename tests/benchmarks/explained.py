@@ -1,12 +1,14 @@
 """What `explain` costs beside one trace of the same function: CPU time, everything traced anew.
 
-``python tests/benchmarks/explained.py`` prints the seconds, those of a history of 100 records, and
-how many of the tests' impure cases get a rewrite as code, which `explain` has tried before.
-With ``PYTHONPATH`` it does so for another tree.
+``python tests/benchmarks/explained.py`` prints the seconds, those of a history of 100 records, the
+memory that an array of 80 MB costs which is changed in place, and what advice the tests' impure
+cases get. With ``PYTHONPATH`` it does so for another tree.
 """
 
+import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +46,40 @@ def resnet18() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     images, labels = jnp.zeros((2, 32, 32, 3)), jnp.zeros(2, jnp.int32)
     params, state = jax.eval_shape(model.init, jax.random.key(0), images)
     return train_step, (params, state, jax.eval_shape(optimizer.init, params), images, labels)
+
+
+def resnet18_that_counts() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The same step, which counts its calls outside."""
+    return counted(*resnet18())
+
+
+def sgd_that_counts() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """SGD that counts its calls outside."""
+    return counted(*sgd())
+
+
+def counted(
+    function: Callable[..., Any], args: tuple[Any, ...]
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Add a line that makes a function impure."""
+    calls = {"n": 0}
+
+    def step(*args):
+        calls["n"] += 1
+        return function(*args)
+
+    return step, args
+
+
+def in_place() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """A function that changes an array of 80 MB around it."""
+    table = np.ones(20_000_000, np.float32)
+
+    def look_up(x):
+        table[0] += 1
+        return x * table[0]
+
+    return look_up, (jnp.ones(3),)
 
 
 def sgd() -> tuple[Callable[..., Any], tuple[Any, ...]]:
@@ -106,7 +142,7 @@ def history() -> Callable[[], str]:
     return show
 
 
-FUNCTIONS = (resnet18, sgd, sgd_in_place)
+FUNCTIONS = (resnet18, resnet18_that_counts, sgd, sgd_that_counts, sgd_in_place)
 
 
 def explain_runs() -> Iterator[tuple[str, dict[str, Callable[[], float]]]]:
@@ -131,20 +167,34 @@ def explain_runs() -> Iterator[tuple[str, dict[str, Callable[[], float]]]]:
 
 def main() -> None:
     """Print the CPU seconds of each."""
-    for make in (*FUNCTIONS, in_a_tree):
+    for make in (in_place, *FUNCTIONS, in_a_tree):  # what needs most memory before it is used
         function, args = make()
         traced = _seconds(lambda: jax.make_jaxpr(function)(*args))  # noqa: B023
         function, args = make()
+        before = _peak()
         explained = _seconds(lambda: hs.explain(function, *args))  # noqa: B023
-        print(f"{make.__name__:14} trace {traced:6.2f} s   explain {explained:6.2f} s", flush=True)
+        print(
+            f"{make.__name__:20} trace {traced:6.2f} s   explain {explained:6.2f} s"
+            f"   {_peak() - before:.2f} GB more",
+            flush=True,
+        )
     pages: list[str] = []
     show = history()
     seconds = _seconds(lambda: pages.append(show()))
     print(f"history        record and show {seconds:.2f} s   {len(pages[0])} B")
     reports = [hs.explain(function, *args, **kwargs) for _, function, args, kwargs in impure.CASES]
-    findings = [finding.rewrite for report in reports for finding in report.findings]
-    with_code = sum(bool(new.explicit or new.haiku or new.outside) for new in findings)
-    print(f"rewrites       {with_code} of {len(findings)} findings in {len(reports)} functions")
+    told = [finding.advice for report in reports for finding in report.findings]
+    words, examples = (
+        sum(map(bool, each)) for each in zip(*((a.words, a.example) for a in told), strict=True)
+    )
+    carried = Counter((a.is_argument, a.is_result) for a in told if a.is_result)
+    print(f"advice         {words} of {len(told)} findings have words, {examples} an example")
+    print(f"changes        {carried[True, True]} in and out, {carried[False, True]} out only")
+
+
+def _peak() -> float:
+    """Return the most memory that this process has had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def _seconds(run: Callable[[], Any]) -> float:

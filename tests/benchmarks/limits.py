@@ -45,7 +45,9 @@ LIMITS = [
     Limit("import", "haiku_state.update", "jax, haiku", ("",), at_most=1.10),
     Limit("cold", "haiku_state", "by_hand", ("",), at_most=1.15),
     Limit("explain", "explain", "trace", ("resnet18",), at_most=2.0),
-    Limit("explain", "explain", "trace", ("sgd", "sgd_in_place"), at_most=6.0),
+    Limit("explain", "explain", "trace", ("resnet18_that_counts",), at_most=5.0),
+    Limit("explain", "explain", "trace", ("sgd",), at_most=6.0),
+    Limit("explain", "explain", "trace", ("sgd_that_counts", "sgd_in_place"), at_most=8.0),
 ]
 
 
