@@ -32,7 +32,8 @@ class Call:
 
     def static_error(self) -> Exception | None:
         """Return the error of an argument that is static and cannot be hashed."""
-        function, args = self.function, self.args
+        function: Any = self.function
+        args = self.args
         if isinstance(function, types.MethodType):
             function, args = function.__func__, (function.__self__, *args)
         static = static_names(function)

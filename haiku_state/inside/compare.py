@@ -57,7 +57,7 @@ class Comparison(NamedTuple):
     function: str
     """The name of the function."""
 
-    count: int
+    calls: int
     """How many calls were compared."""
 
     call: int = 0
@@ -82,7 +82,7 @@ class Comparison(NamedTuple):
         what = translated(named) if named else f"`{self.what}`"
         text = EQUAL if self.equal else DIFFERS if self.what else STOPPED
         said = translated(text).format(
-            function=self.function, count=self.count, call=self.call, what=what
+            function=self.function, count=self.calls, call=self.call, what=what
         )
         if self.equal or not self.what:
             return said
@@ -248,15 +248,18 @@ def _is_same(one: Any, other: Any) -> bool:
     arrays = [value for value in (one, other) if isinstance(value, _ARRAYS)]
     if len(arrays) < 2 or any(isinstance(value, jax.core.Tracer) for value in arrays):
         return type(one) is type(other)
-    if all(jnp.issubdtype(getattr(v, "dtype", int), jax.dtypes.prng_key) for v in arrays):
-        arrays = [jax.random.key_data(value) for value in arrays]
     try:
-        one, other = map(np.asarray, arrays)
+        one, other = map(_as_numbers, arrays)
         if one.dtype == other.dtype == object:
             return _is_same(list(one.flat), list(other.flat))
         return one.shape == other.shape and bool(np.allclose(one, other, _RTOL, _ATOL, True))
     except TypeError:  # a key and another array
         return type(one) is type(other)
+
+
+def _as_numbers(value: Any) -> np.ndarray[Any, Any]:
+    is_key = jnp.issubdtype(getattr(value, "dtype", np.float32), jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(value) if is_key else value)
 
 
 def _in_short(value: Any) -> str:

@@ -5,7 +5,7 @@ variable, ``state_right`` takes it as an argument and returns its new value, ``s
 ``hk.transform_with_state``. The tests run all of them.
 """
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call"
 
 import functools
 import logging

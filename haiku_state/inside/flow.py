@@ -17,8 +17,9 @@ import jax
 
 from haiku_state.errors import ArgumentError
 from haiku_state.errors.language import deferred as _
-from haiku_state.inside.flow_data import INPUTS, RESULT, Flow, FlowEvent, FlowLeaf, FlowModule
+from haiku_state.inside.flow_data import INPUTS, RESULT, FlowEvent, FlowLeaf, FlowModule
 from haiku_state.inside.flow_hooks import Access, Run, Trace, is_key, places, trace
+from haiku_state.inside.flow_picture import Flow
 
 
 def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwargs: Any) -> Flow:

@@ -1,15 +1,11 @@
-"""Where each leaf of params and state goes, as data, as text and as a picture."""
+"""What a flow is made of: what modules do, the leaves and their fates, and words for them."""
 
 import dataclasses
 import math
-import os
 import unicodedata
-from pathlib import Path
-from typing import Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
-from haiku_state.inside.both import in_both_languages
 
 INPUTS, RESULT = "<inputs>", "<result>"  # the two ends of the wires
 
@@ -79,7 +75,7 @@ class FlowLeaf:
     @property
     def type(self) -> str:
         """The dtype and the shape, such as ``float32[8,3]``."""
-        return _type(self.dtype, self.shape)
+        return type_of(self.dtype, self.shape)
 
     @property
     def size(self) -> int:
@@ -120,110 +116,7 @@ class FlowModule:
     """Whether what it returns depends on a random key by the module itself."""
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
-class Flow:
-    """The result of :func:`.record_flow`: where each leaf goes, as data, as text and as a picture.
-
-    ``str(flow)`` is the text for a terminal, and a notebook shows the picture.
-    """
-
-    function: str
-    """The name of the function."""
-    frame: str
-    """``"apply"``, or the name of a function that calls ``apply`` itself."""
-    events: tuple[FlowEvent, ...]
-    """What the modules do, in order."""
-    modules: tuple[FlowModule, ...]
-    """The modules that run in ``apply``, in the order in which they first finish."""
-    leaves: tuple[FlowLeaf, ...]
-    """All leaves that the function receives, makes or reads."""
-    wires: tuple[tuple[str, str], ...]
-    """Pairs of a module's path and the path of a module that its output goes into.
-    ``"<inputs>"`` and ``"<result>"`` are the inputs and the result of the function."""
-    draws: bool = False
-    """Whether anything depends on the random key in ``apply``."""
-    drawn_into: tuple[str, ...] = ()
-    """The paths of the modules that get what is drawn outside all modules, as ``hk.dropout`` does;
-    ``"<result>"`` is the result of the function."""
-    error: str = ""
-    """What ended the trace early; this happens only after a leak."""
-
-    def __repr__(self) -> str:
-        return f"<Flow of {self.function}: {len(self.leaves)} leaves, {len(self.events)} events>"
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, lang: str | None = None) -> str:
-        """Return the flow as a text.
-
-        Args:
-          lang: the code of a language; None is the reader's language.
-
-        Returns:
-          Lines of aligned columns.
-        """
-        count = {
-            kind: sum(leaf.kind == kind for leaf in self.leaves) for kind in ("params", "state")
-        }
-        lines = [translated(TITLE, lang).format(function=self.function, **count)]
-        leaves = {leaf.place: leaf for leaf in self.leaves}
-        for phase in ("init", "apply"):
-            rows = []
-            for event in self.events:
-                if event.phase == phase:
-                    leaf = leaves[event.leaf]
-                    action = translated(ACTIONS[event.action], lang)
-                    type_ = _type(event.dtype, event.shape)
-                    rows.append([event.module, event.method, action, leaf.kind, leaf.name, type_])
-            if rows:
-                lines += ["", self.frame if phase == "apply" else phase, *_table(rows)]
-        if self.leaves:
-            rows = [[leaf.place, leaf.type, listed(leaf.fate(lang), lang)] for leaf in self.leaves]
-            lines += ["", translated(LEAVES, lang), *_table(rows)]
-        drawing = [module.path for module in self.modules if module.draws]
-        drawing += [self.frame] if self.drawn_into or (self.draws and not drawing) else []
-        if drawing:
-            lines += ["", translated(DRAWS, lang), *(f"  {path}" for path in drawing)]
-        return "\n".join([*lines, *(["", self.error] if self.error else [])])
-
-    def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
-        """Return the picture with classes but without colors, for a page that has a style for it.
-
-        Args:
-          lang: the code of a language; None is the reader's language.
-          depth: how many levels of modules to show; deeper modules are folded into the module
-            around them. None shows as many levels as are readable.
-
-        Returns:
-          An ``<svg>`` element.
-        """
-        from haiku_state.inside.flow_picture import draw
-
-        return draw(self, lang, depth)
-
-    def save(self, file: str | os.PathLike[str], lang: str | None = None, **options: Any) -> None:
-        """Write the picture to a file that has its own style, light and dark.
-
-        Args:
-          file: where to write it; its name should end in ``.svg``.
-          lang: as in :meth:`svg`.
-          options: the options of :meth:`svg`.
-        """
-        from haiku_state.inside.flow_picture import draw, standalone
-
-        Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        from haiku_state.inside.flow_picture import STYLE, draw, in_html
-
-        def render() -> str:
-            return in_html(draw(self))
-
-        return f"<style>\n{STYLE}</style>\n{in_both_languages(render)}"
-
-
-def _type(dtype: str, shape: tuple[int, ...]) -> str:
+def type_of(dtype: str, shape: tuple[int, ...]) -> str:
     return f"{dtype}[{','.join(map(str, shape))}]"
 
 
@@ -235,7 +128,7 @@ def listed(words: list[str], language: str | None) -> str:
     return line
 
 
-def _table(rows: list[list[str]]) -> list[str]:
+def table_of(rows: list[list[str]]) -> list[str]:
     """Return rows of aligned columns; a Chinese character is two columns wide."""
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     lines = []

@@ -1,4 +1,4 @@
-"""Draw a flow: what comes in on the left, what goes out on the right, and the modules between.
+"""A flow, and its picture: inputs on the left, results on the right, the modules between.
 
 The modules stand below each other in the order in which they finish. Wires between them show whose
 output goes into which module; a long wire passes the modules between on the side with more room,
@@ -7,12 +7,30 @@ the shorter ones nearer to the boxes. Everything else is counted from top to bot
 
 import dataclasses
 import html
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import reader_language, translated
-from haiku_state.inside.flow_data import INPUTS, RESULT, Flow, FlowLeaf, listed
+from haiku_state.inside.both import in_both_languages
+from haiku_state.inside.flow_data import (
+    ACTIONS,
+    DRAWS,
+    INPUTS,
+    LEAVES,
+    RESULT,
+    FlowEvent,
+    FlowLeaf,
+    FlowModule,
+    listed,
+    table_of,
+    type_of,
+)
+from haiku_state.inside.flow_data import (
+    TITLE as FLOW_TITLE,
+)
 
 OUTSIDE_TITLE = _("outside of modules")
 NUMBERS = _("{count} numbers")
@@ -57,7 +75,7 @@ class _Box:
     """The side, -1 or 1, and the height of what goes in on the left or comes out on the right."""
 
 
-def draw(flow: Flow, lang: str | None = None, depth: int | None = None) -> str:
+def draw(flow: "Flow", lang: str | None = None, depth: int | None = None) -> str:
     """Return a flow as an SVG with classes and no colors."""
     lang = lang or reader_language()
     places = _fold(flow, depth)
@@ -76,7 +94,7 @@ def _parts(path: str) -> list[str]:
     return [part for part in path.split("/") if not part.startswith("~")]
 
 
-def _fold(flow: Flow, depth: int | None) -> dict[str, str]:
+def _fold(flow: "Flow", depth: int | None) -> dict[str, str]:
     """Return the module that stands for each module: the one around it at some depth."""
     paths = [*(module.path for module in flow.modules), *(leaf.module for leaf in flow.leaves)]
     shown = {leaf.module for leaf in flow.leaves}
@@ -99,7 +117,7 @@ def _outermost(place: str, own: set[str]) -> str:
     return next((path for path in around if path in own), place)
 
 
-def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
+def _boxes(flow: "Flow", places: dict[str, str], lang: str) -> dict[str, _Box]:
     """Return a box for each module that has leaves or draws random numbers."""
     drawing = {places[module.path] for module in flow.modules if module.draws}
     grouped: dict[str, dict[Any, list[FlowLeaf]]] = {
@@ -123,7 +141,7 @@ def _boxes(flow: Flow, places: dict[str, str], lang: str) -> dict[str, _Box]:
 
 
 def _with_outside(
-    flow: Flow, places: dict[str, str], boxes: dict[str, _Box], lang: str
+    flow: "Flow", places: dict[str, str], boxes: dict[str, _Box], lang: str
 ) -> dict[str, _Box]:
     """Put a box before each module that gets what is drawn outside of all modules."""
     modules = [places[module.path] for module in flow.modules]
@@ -162,7 +180,7 @@ def _name_in(leaf: FlowLeaf, path: str) -> str:
 
 
 def _folded_wires(
-    flow: Flow, places: dict[str, str], order: dict[str, int]
+    flow: "Flow", places: dict[str, str], order: dict[str, int]
 ) -> list[tuple[int, int]]:
     """Return the wires between boxes as pairs of layers; what has no box is passed through."""
     after: dict[str, set[str]] = {}
@@ -244,7 +262,7 @@ class _Picture:
 
     def __init__(
         self,
-        flow: Flow,
+        flow: "Flow",
         lang: str,
         boxes: list[_Box],
         wires: list[tuple[int, int]],
@@ -601,3 +619,100 @@ def standalone(svg: str) -> str:
     style = f"<style>\n{light}@media (prefers-color-scheme: dark) {{\n{dark}}}\n</style>"
     head, rest = svg.split("\n", 1)
     return f"{head}\n{style}\n{rest}\n"
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Flow:
+    """The result of :func:`.record_flow`: where each leaf goes, as data, as text and as a picture.
+
+    ``str(flow)`` is the text for a terminal, and a notebook shows the picture.
+    """
+
+    function: str
+    """The name of the function."""
+    frame: str
+    """``"apply"``, or the name of a function that calls ``apply`` itself."""
+    events: tuple[FlowEvent, ...]
+    """What the modules do, in order."""
+    modules: tuple[FlowModule, ...]
+    """The modules that run in ``apply``, in the order in which they first finish."""
+    leaves: tuple[FlowLeaf, ...]
+    """All leaves that the function receives, makes or reads."""
+    wires: tuple[tuple[str, str], ...]
+    """Pairs of a module's path and the path of a module that its output goes into.
+    ``"<inputs>"`` and ``"<result>"`` are the inputs and the result of the function."""
+    draws: bool = False
+    """Whether anything depends on the random key in ``apply``."""
+    drawn_into: tuple[str, ...] = ()
+    """The paths of the modules that get what is drawn outside all modules, as ``hk.dropout`` does;
+    ``"<result>"`` is the result of the function."""
+    error: str = ""
+    """What ended the trace early; this happens only after a leak."""
+
+    def __repr__(self) -> str:
+        return f"<Flow of {self.function}: {len(self.leaves)} leaves, {len(self.events)} events>"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def text(self, lang: str | None = None) -> str:
+        """Return the flow as a text.
+
+        Args:
+          lang: the code of a language; None is the reader's language.
+
+        Returns:
+          Lines of aligned columns.
+        """
+        count = {
+            kind: sum(leaf.kind == kind for leaf in self.leaves) for kind in ("params", "state")
+        }
+        lines = [translated(FLOW_TITLE, lang).format(function=self.function, **count)]
+        leaves = {leaf.place: leaf for leaf in self.leaves}
+        for phase in ("init", "apply"):
+            rows = []
+            for event in self.events:
+                if event.phase == phase:
+                    leaf = leaves[event.leaf]
+                    action = translated(ACTIONS[event.action], lang)
+                    type_ = type_of(event.dtype, event.shape)
+                    rows.append([event.module, event.method, action, leaf.kind, leaf.name, type_])
+            if rows:
+                lines += ["", self.frame if phase == "apply" else phase, *table_of(rows)]
+        if self.leaves:
+            rows = [[leaf.place, leaf.type, listed(leaf.fate(lang), lang)] for leaf in self.leaves]
+            lines += ["", translated(LEAVES, lang), *table_of(rows)]
+        drawing = [module.path for module in self.modules if module.draws]
+        drawing += [self.frame] if self.drawn_into or (self.draws and not drawing) else []
+        if drawing:
+            lines += ["", translated(DRAWS, lang), *(f"  {path}" for path in drawing)]
+        return "\n".join([*lines, *(["", self.error] if self.error else [])])
+
+    def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
+        """Return the picture with classes but without colors, for a page that has a style for it.
+
+        Args:
+          lang: the code of a language; None is the reader's language.
+          depth: how many levels of modules to show; deeper modules are folded into the module
+            around them. None shows as many levels as are readable.
+
+        Returns:
+          An ``<svg>`` element.
+        """
+        return draw(self, lang, depth)
+
+    def save(self, file: str | os.PathLike[str], lang: str | None = None, **options: Any) -> None:
+        """Write the picture to a file that has its own style, light and dark.
+
+        Args:
+          file: where to write it; its name should end in ``.svg``.
+          lang: as in :meth:`svg`.
+          options: the options of :meth:`svg`.
+        """
+        Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        def render() -> str:
+            return in_html(draw(self))
+
+        return f"<style>\n{STYLE}</style>\n{in_both_languages(render)}"

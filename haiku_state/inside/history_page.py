@@ -5,19 +5,17 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jax.tree_util import keystr
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
 from haiku_state.inside.both import of_the_page
+from haiku_state.inside.history_data import LeafSummary
 
-if TYPE_CHECKING:
-    from haiku_state.inside.history import LeafSummary
-
-    Records = list[dict[str, LeafSummary]]
-    Keys = dict[str, tuple[Any, ...]]
+Records = list[dict[str, LeafSummary]]
+Keys = dict[str, tuple[Any, ...]]
 
 LABELS = {
     "title": _("History of a train state"),
@@ -52,7 +50,7 @@ WIDTH, HEIGHT = 200, 40
 """Of a curve, in its own units: whole numbers, as many columns as are shown at most."""
 
 
-def page(records: "Records", keys: "Keys") -> str:
+def page(records: Records, keys: Keys) -> str:
     """Return a whole HTML page with the picture in it."""
     language = languages()[reader_language()].tag
     title = html.escape(translated(LABELS["title"]))
@@ -64,7 +62,7 @@ def page(records: "Records", keys: "Keys") -> str:
     )
 
 
-def widget(records: "Records", keys: "Keys") -> str:
+def widget(records: Records, keys: Keys) -> str:
     """Return the picture, to be put anywhere into a page."""
     style = resources.files("haiku_state.inside").joinpath("history.css").read_text("utf-8")
     style += of_the_page(".hs-history-texts", "inline", ".hs-history")
@@ -81,7 +79,7 @@ def widget(records: "Records", keys: "Keys") -> str:
     )
 
 
-def _caption(records: "Records") -> str:
+def _caption(records: Records) -> str:
     steps = [
         summary.values[0]
         for record in records
@@ -93,7 +91,7 @@ def _caption(records: "Records") -> str:
     return _both("steps", count=len(records), first=steps[0], last=steps[-1])
 
 
-def _rows(records: "Records", keys: "Keys") -> Iterator[str]:
+def _rows(records: Records, keys: Keys) -> Iterator[str]:
     """Write a row for each leaf; of many, one for each module, with its leaves folded below it."""
     groups: dict[tuple[Any, ...], list[str]] = {}
     for path, key in keys.items():
@@ -127,22 +125,26 @@ def _group(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return key[:1] if first == "opt_state" else key[:-1]
 
 
-def _together(leaves: "list[LeafSummary]") -> "LeafSummary | None":
+def _together(leaves: list[LeafSummary]) -> LeafSummary | None:
     """Put several leaves into one summary, as if they were one array."""
     if not leaves:
         return None
     sizes = [math.prod(leaf.shape) for leaf in leaves]
-    means = [(leaf.mean, size) for leaf, size in zip(leaves, sizes, strict=True)]
-    known = [(mean, size) for mean, size in means if _is_number(mean)]
-    count = sum(size for _mean, size in known)
+    means = [
+        (leaf.mean * size, size)
+        for leaf, size in zip(leaves, sizes, strict=True)
+        if leaf.mean is not None and math.isfinite(leaf.mean)
+    ]
+    count = sum(size for _total, size in means)
+    edges = [edge for leaf in leaves for edge in (leaf.min, leaf.max) if edge is not None]
     changes = [leaf.change or 0.0 for leaf in leaves]
     is_first = all(leaf.changed is None for leaf in leaves)
     return leaves[0]._replace(
         shape=(sum(sizes),),
-        mean=sum(mean * size for mean, size in known) / count if count else None,
+        mean=sum(total for total, _size in means) / count if count else None,
         std=None,
-        min=min((leaf.min for leaf in leaves if _is_number(leaf.min)), default=None),
-        max=max((leaf.max for leaf in leaves if _is_number(leaf.max)), default=None),
+        min=min(edges, default=None),
+        max=max(edges, default=None),
         nan=sum(leaf.nan for leaf in leaves),
         inf=sum(leaf.inf for leaf in leaves),
         changed=None if is_first else any(leaf.changed for leaf in leaves),
@@ -151,11 +153,11 @@ def _together(leaves: "list[LeafSummary]") -> "LeafSummary | None":
     )
 
 
-def _last(series: "Sequence[LeafSummary | None]") -> "LeafSummary":
+def _last(series: Sequence[LeafSummary | None]) -> LeafSummary:
     return next(summary for summary in reversed(series) if summary is not None)
 
 
-def _row(path: str, what: str, key: tuple[Any, ...], series: "Sequence[LeafSummary | None]") -> str:
+def _row(path: str, what: str, key: tuple[Any, ...], series: Sequence[LeafSummary | None]) -> str:
     last = _last(series)
     name = path.removeprefix("train_state").removeprefix(".") or path
     told = f" <small>{html.escape(what)}</small>" * bool(what)
@@ -166,7 +168,7 @@ def _row(path: str, what: str, key: tuple[Any, ...], series: "Sequence[LeafSumma
     )
 
 
-def _curve(series: "Sequence[LeafSummary | None]") -> str:
+def _curve(series: Sequence[LeafSummary | None]) -> str:
     """Draw a leaf over all records, in columns of as many records as there have to be."""
     size = -(-len(series) // WIDTH)
     columns = [
@@ -219,7 +221,7 @@ def _is_number(value: float | None) -> bool:
     return value is not None and math.isfinite(value)
 
 
-def _runs(points: "Sequence[tuple[int, int] | None]") -> Iterator[list[tuple[int, int]]]:
+def _runs(points: Sequence[tuple[int, int] | None]) -> Iterator[list[tuple[int, int]]]:
     """Yield the parts between gaps."""
     for is_there, run in itertools.groupby(points, lambda point: point is not None):
         if is_there:
@@ -233,14 +235,14 @@ def _line(points: Sequence[tuple[int, int]]) -> str:
     return text.replace(" -", "-")
 
 
-def _kind(key: tuple[Any, ...], summary: "LeafSummary") -> str:
+def _kind(key: tuple[Any, ...], summary: LeafSummary) -> str:
     first = getattr(key[0], "name", getattr(key[0], "key", key[0])) if key else ""
     if first in KINDS:
         return str(first)
     return "rng" if summary.dtype.startswith("key<") else "other"
 
 
-def _type(summary: "LeafSummary") -> str:
+def _type(summary: LeafSummary) -> str:
     return summary.dtype + (f"[{','.join(map(str, summary.shape))}]" if summary.shape else "")
 
 
@@ -250,7 +252,7 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _value(summary: "LeafSummary") -> str:
+def _value(summary: LeafSummary) -> str:
     if summary.dtype == "None":
         return "None"
     if summary.values is not None:
@@ -264,7 +266,7 @@ def _value(summary: "LeafSummary") -> str:
     return ", ".join(parts + [f"{name} {count}" for name, count in counts if count])
 
 
-def _change(summary: "LeafSummary") -> str:
+def _change(summary: LeafSummary) -> str:
     if summary.changed is None:
         return _both("first")
     if not summary.changed:

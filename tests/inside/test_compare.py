@@ -83,7 +83,7 @@ def test_all_calls_are_made_twice_in_their_order():
         return x.sum() * len(history)
 
     found = compare(call, (X,), (X[:2],))
-    assert (found.count, found.call, found.what) == (4, 3, "output")
+    assert (found.calls, found.call, found.what) == (4, 3, "output")
     assert (found.eager, found.jitted) == ("9.0", "3.0")  # the third of the calls, and the first
 
 

@@ -17,7 +17,7 @@ from module_table import CASES
 import haiku_state as hs
 from haiku_state.errors import ArgumentError
 from haiku_state.inside.flow import record_flow
-from haiku_state.inside.flow_data import Flow
+from haiku_state.inside.flow_picture import Flow
 from haiku_state.pure import mini
 
 # functions as people write them, and Haiku's own nets, are less strict than ours

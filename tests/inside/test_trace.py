@@ -17,7 +17,7 @@ import pytest
 import haiku_state as hs
 from haiku_state.errors import ArgumentError
 from haiku_state.errors.language import reading
-from haiku_state.inside import trace_text
+from haiku_state.inside import trace_data
 from haiku_state.inside.reach import library_of
 
 
@@ -161,7 +161,7 @@ def test_the_lines_of_a_program_inside_come_with_the_equations_that_they_write()
     trace = hs.record_trace(lambda x: inner(x), (jnp.ones(2),))
     shown = [
         (step.function, line.strip().partition(" = ")[2].split()[0].partition("[")[0])
-        for step, news in trace_text._news(trace)
+        for step, news in trace_data._news(trace)
         for line in news
         if " = " in line
     ]
@@ -170,7 +170,7 @@ def test_the_lines_of_a_program_inside_come_with_the_equations_that_they_write()
     # at the step after the line that wrote it
     assert shown == [("inner", jit), ("inner", "sin"), ("inner", "mul")]
     assert [
-        step.kind for step, news in trace_text._news(trace) if any("mul" in n for n in news)
+        step.kind for step, news in trace_data._news(trace) if any("mul" in n for n in news)
     ] == ["return"]
 
 
@@ -490,7 +490,7 @@ def test_the_stepper_steps_by_keys_and_buttons(open_page, language, width):
     page = open_page(f'<!doctype html><html lang="{language}">{trace._repr_html_() * 2}', width)
 
     def sentence(step):
-        return trace_text.sentence(trace, trace.steps[step], language.replace("-", "_"))
+        return trace_data.sentence(trace, trace.steps[step], language.replace("-", "_"))
 
     stepper = page.locator(".hs-trace-stepper").first
     said, here = stepper.locator(".hs-trace-say"), stepper.locator(".hs-trace-on")

@@ -1,18 +1,15 @@
-"""A recorded trace as text, and as a widget: HTML that needs no network, in every language."""
+"""A recorded trace: as data, as text, and as a widget that needs no network."""
 
 import functools
 import html
 import json
 from collections.abc import Callable, Iterator
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, translated
 from haiku_state.inside.both import as_script, of_the_page
-
-if TYPE_CHECKING:
-    from haiku_state.inside.trace import Trace, TraceStep
 
 SENTENCES = {
     "call": _("Call {call}: {text}."),
@@ -39,6 +36,149 @@ LABELS = {
     "returned": _("Returned so far"),
     "step": _("call {call}, step {index} of {count}"),
 }
+
+
+class TraceSource(NamedTuple):
+    """A function whose lines were run.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> hs.record_trace(double, (1.0,)).sources[0].lines
+      ('def double(x):', '    return 2 * x')
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    name: str
+    """Its name."""
+
+    file: str
+    """The file that it is in."""
+
+    first: int
+    """The number of its first line in the file."""
+
+    lines: tuple[str, ...]
+    """Its lines."""
+
+
+class TraceValue(NamedTuple):
+    """What a name stands for at one step.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> hs.record_trace(double, (1.0,)).steps[1].values
+      (TraceValue(name='x', text='weak float32[]', is_tracer=True),)
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    name: str
+    """The name, or an attribute such as ``self.n``."""
+
+    text: str
+    """The type of a tracer, or a value in a few characters."""
+
+    is_tracer: bool
+    """Whether there is a tracer in it."""
+
+
+class TraceStep(NamedTuple):
+    """One moment of a call.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> [step.kind for step in hs.record_trace(double, (1.0,)).steps]
+      ['call', 'line', 'return', 'run']
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    call: int
+    """The number of the call, from 1."""
+
+    kind: str
+    """``"call"``, ``"line"``, ``"return"``, ``"run"`` or ``"error"``."""
+
+    source: int | None = None
+    """The function that runs, an index of ``sources``; None where Python does not run."""
+
+    line: int | None = None
+    """The line that is about to run, an index of its source's lines."""
+
+    function: str = ""
+    """The name of the function that runs, which may be defined inside its source."""
+
+    values: tuple[TraceValue, ...] = ()
+    """The values of the names in the function's source, if they are data."""
+
+    program: int | None = None
+    """The program of the call, an index of ``programs``."""
+
+    written: int = 0
+    """How many lines of the program have been written."""
+
+    text: str = ""
+    """The arguments, the results, or the error."""
+
+    threaded: bool = False
+    """Whether the arguments come from the result of the previous call."""
+
+    traced: bool = False
+    """Whether Python runs in this call."""
+
+    reasons: tuple[str, ...] = ()
+    """What is different from before, if the call is traced again."""
+
+    printed: str = ""
+    """What was printed since the previous step."""
+
+
+class Trace(NamedTuple):
+    """The result of :func:`.record_trace`: a stepper in a notebook, and a list of steps as text.
+
+    Example:
+      >>> import haiku_state as hs
+      >>> def double(x):
+      ...     return 2 * x
+      >>> trace = hs.record_trace(double, (1.0,), (2.0,))
+      >>> print(str(trace).splitlines()[-1])
+        The compiled program runs and returns 4.0.
+
+    References:
+      :func:`.record_trace`.
+    """
+
+    name: str
+    """The name of the function."""
+
+    sources: tuple[TraceSource, ...]
+    """The functions of the user whose lines were run."""
+
+    programs: tuple[tuple[str, ...], ...]
+    """What jit has written for each program, line by line, from its inputs to its results."""
+
+    steps: tuple[TraceStep, ...]
+    """What happened, in this order."""
+
+    def __repr__(self) -> str:
+        return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self)
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+        return as_json(self)
 
 
 def sentence(trace: "Trace", step: "TraceStep", language: str | None = None) -> str:
