@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import math
 import os
 import random
@@ -1086,3 +1087,25 @@ def test_a_loop_of_another_thread_stays_as_it_is(tmp_path, monkeypatch):
         assert "call_soon_threadsafe" not in vars(loop)
         loop.close()
     assert made
+
+
+def test_what_is_muted_for_orbax_is_as_before_afterwards(tmp_path):
+    def now():
+        logs = [logging.getLogger(name).disabled for name in ("absl", "asyncio")]
+        return (*logs, asyncio.get_event_loop_policy().new_event_loop)
+
+    before = now()
+    save_checkpoint(tmp_path, train_state_of())
+    assert now() == before
+    logging.getLogger("absl").disabled = True
+    try:
+        save_checkpoint(tmp_path, train_state_of(8))
+        assert logging.getLogger("absl").disabled
+    finally:
+        logging.getLogger("absl").disabled = False
+
+
+def test_a_loop_of_orbax_that_is_closed_is_asked_in_vain():
+    loop = checkpoint._patient(asyncio.new_event_loop())
+    loop.close()
+    assert loop.call_soon_threadsafe(print) is None  # and no RuntimeError in a thread
