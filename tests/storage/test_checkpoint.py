@@ -1109,3 +1109,19 @@ def test_a_loop_of_orbax_that_is_closed_is_asked_in_vain():
     loop = checkpoint._patient(asyncio.new_event_loop())
     loop.close()
     assert loop.call_soon_threadsafe(print) is None  # and no RuntimeError in a thread
+
+
+def test_what_was_saved_in_shards_is_intact_on_one_device(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=(32, 4)).astype(np.float32)
+    placed = train_state_of()._replace(params={"w": jax.device_put(numbers, OVER_ROWS)})
+    folder = save_checkpoint(tmp_path, placed)
+    like = train_state_of()._replace(params={"w": jnp.zeros((32, 4))})
+    restored = restore_checkpoint(tmp_path, like)
+    assert restored.skipped == ()
+    assert np.array_equal(restored.train_state.params["w"], numbers)
+    # by the formula: each word times an odd number, of its place in C order
+    words = numbers.ravel().view(np.uint32)
+    total = sum((2 * i + 1) * int(word) for i, word in enumerate(words)) % 2**32
+    manifest = json.loads((folder / "manifest/metadata").read_text())
+    assert manifest["leaves"]["checksum"]["train_state.params['w']"] == total
+    assert manifest["format"] == 1
