@@ -20,7 +20,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "only after a power failure the bytes are not there": [
         ("storage/arrays.py", r"^-os.fsync"),
     ],
-    "what several processes hold is added in the scenario `both the same, with checkpoints`": [
+    "test_what_two_processes_have_saved_one_restores notices it": [
         ("storage/checkpoint.py", r"\+sums\[path\] = .* else "),
     ],
     "all members of an ensemble are at the same step": [
