@@ -12,6 +12,16 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         ("update/train_state.py", r"zip\(leaves, arrays"),
         ("storage/checkpoint.py", r"zip\(names, threads"),
         ("storage/checkpoint.py", r"with_dicts\(places\)\).items\(\), \*\*\{\}"),
+        ("storage/checkpoint.py", r"\+.* in zip\(leaves.items\(\), columns, strict=False"),
+    ],
+    "all shards of an array have one shape": [
+        ("storage/arrays.py", r"\+.* shards\[ ?-?1\].data.shape"),
+    ],
+    "only after a power failure the bytes are not there": [
+        ("storage/arrays.py", r"^-os.fsync"),
+    ],
+    "test_what_two_processes_have_saved_one_restores notices it": [
+        ("storage/checkpoint.py", r"\+sums\[path\] = .* else "),
     ],
     "all members of an ensemble are at the same step": [
         ("storage/checkpoint.py", r"np.ravel\(step\)\[ ?-?1\]"),
@@ -21,6 +31,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "in one process an array is saved and restored the same, by NumPy or by JAX": [
         ("storage/leaves.py", r"\+is_copied = .* > 0"),
+        ("storage/leaves.py", r"\+is_of_one_process = .* > 0"),
         ("storage/leaves.py", r"\+is_copied = data.is_fully_replicated or "),
         ("storage/checkpoint.py", r"\+if len\(data.sharding.device_set\) > "),
     ],

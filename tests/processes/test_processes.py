@@ -303,6 +303,25 @@ def test_processes_that_save_different_checkpoints_say_so(workers, tmp_path, wha
     assert [*tmp_path.iterdir()] == []
 
 
+def test_what_two_processes_have_saved_one_restores(workers, tmp_path):
+    address = f"localhost:{free_port()}"
+    for worker in [
+        workers.start("save_once", address, 2, i, path=str(tmp_path), step=1) for i in (0, 1)
+    ]:
+        assert worker.end()[0] == 0
+    manifest = json.loads((tmp_path / "1/manifest/metadata").read_text())
+    path = "train_state.params['m']['w']"
+    (rows,) = map(int, re.findall(r"\[(\d+)\]", manifest["leaves"]["kind"][path]))
+    one = int(np.float32(1).view(np.uint32))
+    total = sum((2 * i + 1) * one for i in range(rows)) % 2**32
+    assert manifest["leaves"]["checksum"][path] == total
+    params = {"m": {"w": np.zeros(rows, np.float32)}}
+    like = hs.TrainState(params, {}, (), jax.random.key(7), np.int32(0))
+    restored = hs.storage.restore_checkpoint(tmp_path, like)
+    assert restored.skipped == ()
+    assert np.array_equal(restored.train_state.params["m"]["w"], np.ones(rows))
+
+
 def test_copies_that_differ_are_not_saved(workers, tmp_path):
     address = f"localhost:{free_port()}"
     each = [{"path": str(tmp_path), "step": 1, "seed": index} for index in (0, 1)]

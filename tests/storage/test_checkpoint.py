@@ -2,6 +2,7 @@ import asyncio
 import contextlib
 import hashlib
 import json
+import logging
 import math
 import os
 import random
@@ -1086,3 +1087,41 @@ def test_a_loop_of_another_thread_stays_as_it_is(tmp_path, monkeypatch):
         assert "call_soon_threadsafe" not in vars(loop)
         loop.close()
     assert made
+
+
+def test_what_is_muted_for_orbax_is_as_before_afterwards(tmp_path):
+    def now():
+        logs = [logging.getLogger(name).disabled for name in ("absl", "asyncio")]
+        return (*logs, asyncio.get_event_loop_policy().new_event_loop)
+
+    before = now()
+    save_checkpoint(tmp_path, train_state_of())
+    assert now() == before
+    logging.getLogger("absl").disabled = True
+    try:
+        save_checkpoint(tmp_path, train_state_of(8))
+        assert logging.getLogger("absl").disabled
+    finally:
+        logging.getLogger("absl").disabled = False
+
+
+def test_a_loop_of_orbax_that_is_closed_is_asked_in_vain():
+    loop = checkpoint._patient(asyncio.new_event_loop())
+    loop.close()
+    assert loop.call_soon_threadsafe(print) is None  # and no RuntimeError in a thread
+
+
+def test_what_was_saved_in_shards_is_intact_on_one_device(tmp_path):
+    numbers = np.random.default_rng(0).normal(size=(32, 4)).astype(np.float32)
+    placed = train_state_of()._replace(params={"w": jax.device_put(numbers, OVER_ROWS)})
+    folder = save_checkpoint(tmp_path, placed)
+    like = train_state_of()._replace(params={"w": jnp.zeros((32, 4))})
+    restored = restore_checkpoint(tmp_path, like)
+    assert restored.skipped == ()
+    assert np.array_equal(restored.train_state.params["w"], numbers)
+    # by the formula: each word times an odd number, of its place in C order
+    words = numbers.ravel().view(np.uint32)
+    total = sum((2 * i + 1) * int(word) for i, word in enumerate(words)) % 2**32
+    manifest = json.loads((folder / "manifest/metadata").read_text())
+    assert manifest["leaves"]["checksum"]["train_state.params['w']"] == total
+    assert manifest["format"] == 1
