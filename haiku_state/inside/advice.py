@@ -27,12 +27,16 @@ WORDS = {
         "stores it."
     ),
     "container": _(
-        "Take `{name}` as an argument, change a copy, and return the copy along with the output; "
-        "the caller passes it to the next call."
+        "Take `{name}` as an argument, as a list or an array, change a copy, and return the copy "
+        "along with the output; the caller passes it to the next call."
     ),
     "container result": _(
         "The function only adds to `{name}`. Return what it adds along with the output; the caller "
         "adds it."
+    ),
+    "flag": _(
+        "Take `{name}` as an argument and return its new value along with the output. An `if` on "
+        "it becomes `jnp.where` or `jax.lax.cond`, because jit does not know its value."
     ),
     "default": _(
         "Take `{name}` as an argument without a default, change a copy, and return the copy along "
@@ -52,7 +56,7 @@ WORDS = {
         "`jax.block_until_ready` of the output; a time that the function computes with is an "
         "argument."
     ),
-    "iterator": _("Take one item before each call, and pass it as an argument."),
+    "iterator": _("Take the items before the call, and pass them as arguments."),
     "input": _("Read it before the call, and pass the numbers that are made of it as an argument."),
     "print": _("`jax.debug.print` prints in every call, and shows values instead of tracers."),
     "log": _("`jax.debug.callback` calls a function in every call, with values."),
@@ -71,6 +75,7 @@ WORDS = {
     "new function": _(
         "Define the function once, outside the loop, and pass the same object to each call."
     ),
+    "missing": _("Pass `{name}` in every call, or in none."),
     "structure": _("Pass containers of one type, with the same keys and lengths, to each call."),
 }
 
@@ -81,16 +86,17 @@ INNER = _(
 )
 
 _EXAMPLES = {
-    "state result": "record", "container result": "record", "default": "container",
+    "flag": "state", "state result": "record", "container result": "record", "default": "container",
     "iterator": "input",
 }  # fmt: skip
 _BY_FORM = {
     "hidden input": {
         "random": "random", "seed": "random", "clock": "clock", "iterator": "iterator",
     },
-    "output": {"print": "print", "log": "log"},
+    "output": {"print": "print", "log": "log", "system": "outside"},
     "mutation": {
-        "cache": "cache", "default": "default", "setting": "outside", "environment": "outside",
+        "cache": "cache", "default": "default", "flag": "flag", "setting": "outside",
+        "environment": "outside",
     },
     "leak": {"cache": "cache", "kept": "cache"},
     "retrace": {form: form for form in WORDS},
@@ -162,7 +168,9 @@ def worked(example: str) -> dict[str, str]:
     return found
 
 
-def is_read(names: Iterable[str], codes: Iterable[types.CodeType]) -> bool:
+def is_read(
+    names: Iterable[str], codes: Iterable[types.CodeType], is_replaced: bool = False
+) -> bool:
     """Return whether code reads a thing that it changes.
 
     To store into a container, or to add to it, is not to read it. Where the source is not at hand,
@@ -172,14 +180,15 @@ def is_read(names: Iterable[str], codes: Iterable[types.CodeType]) -> bool:
     Args:
       names: what the source calls the thing, such as ``self.n`` or ``losses[...]``.
       codes: the code of all functions of the user that the call reaches.
+      is_replaced: whether an item that is stored replaces another one, which is to read the others.
     """
     wanted = frozenset(re.findall(r"\w+", re.sub(r"\[.*", "", name))[-1] for name in names)
-    uses = {use for code in codes for use in _uses(code, wanted)}
+    uses = {use for code in codes for use in _uses(code, wanted, is_replaced)}
     return uses != {"written"}
 
 
 @functools.lru_cache(maxsize=1024)
-def _uses(code: types.CodeType, wanted: frozenset[str]) -> frozenset[str]:
+def _uses(code: types.CodeType, wanted: frozenset[str], is_replaced: bool) -> frozenset[str]:
     """What code does with variables or attributes of some names: ``"read"``, ``"written"``."""
     codes = [*nested_codes(code)]
     names = {name for one in codes for name in (*one.co_names, *one.co_varnames, *one.co_freevars)}
@@ -196,7 +205,7 @@ def _uses(code: types.CodeType, wanted: frozenset[str]) -> frozenset[str]:
     for node in nodes:
         match node:
             case ast.Subscript(value=thing, ctx=ast.Store()) if node not in augmented:
-                added_to.add(thing)
+                added_to |= set() if is_replaced else {thing}
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=thing, attr=name))):
                 added_to |= {thing} if name in _ADDING else set()
     named = [

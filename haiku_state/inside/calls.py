@@ -178,12 +178,14 @@ def outputs_of(result: Any) -> list[Any]:
     return [leaf for leaf in jax.tree.leaves(result) if isinstance(leaf, kinds)]
 
 
-def programs_in(equation: Any) -> Iterator[Any]:
-    """The programs inside of an equation, such as the body of a scan."""
-    for value in jax.tree.leaves(equation.params, is_leaf=lambda value: hasattr(value, "eqns")):
-        inner = getattr(value, "jaxpr", value)
-        if hasattr(inner, "invars"):
-            yield inner
+def programs_in(equation: Any) -> Iterator[tuple[str, Any]]:
+    """The programs inside of an equation, such as the body of a scan, with their names in it."""
+    for key, value in equation.params.items():
+        values = value if isinstance(value, (tuple, list)) else [value]
+        for index, one in enumerate(values):
+            inner = getattr(one, "jaxpr", one)
+            if hasattr(inner, "invars"):
+                yield f"{key}[{index}]" if len(values) > 1 else key, inner
 
 
 def callable_of(function: Any, reach: Reach) -> Any:
@@ -231,15 +233,26 @@ def signature_of(function: Any, args: Sequence[Any]) -> dict[str, Any]:
 
 
 def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Tell what differs between two entries of signatures; None is none."""
     if one is None or other is None:
-        return  # told by the structure of the argument
+        there = other if one is None else one
+        is_leaf = isinstance(there, tuple) and there[0] is not None
+        # the structure of the argument tells of a leaf that is only a part of it
+        if not is_leaf or jax.tree_util.treedef_is_leaf(there[0]):
+            told = describe(there[1]) if is_leaf else there
+            before, after = ("–" if each is None else told for each in (one, other))
+            yield "missing", before, after
+        return
     if isinstance(one, tuple) and isinstance(other, tuple):
         (_tree, before), (_tree, after) = one, other
         if not hasattr(before, "shape") or not hasattr(after, "shape"):
-            if before != after:
+            if type(before) is not type(after) or before != after:
                 yield "static value", repr(before), repr(after)
             return
-        for form in ("shape", "dtype", "weak_type"):
+        is_key = [jnp.issubdtype(each.dtype, jax.dtypes.prng_key) for each in (before, after)]
+        # of a random key and one of two numbers, the shapes differ only because of the dtypes
+        forms = ("dtype",) if is_key[0] != is_key[1] else ("shape", "dtype", "weak_type")
+        for form in forms:
             if getattr(before, form) != getattr(after, form):
                 yield form.replace("_", " "), describe(before), describe(after)
                 return
@@ -248,6 +261,17 @@ def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
             "structure",
             *(value[0] if isinstance(value, tuple) else value for value in (one, other)),
         )
+
+
+def distance(one: Any, other: Any) -> int:
+    """How much two entries of a signature differ: least in the weak type, most in what there is."""
+    if one is None or other is None:
+        return 8
+    types = [entry[1] if isinstance(entry, tuple) else None for entry in (one, other)]
+    if not all(hasattr(each, "shape") for each in types):
+        return 8 * any(True for _each in differing(one, other))
+    forms = (("weak_type", 1), ("dtype", 2), ("shape", 4))
+    return sum(size for form, size in forms if getattr(types[0], form) != getattr(types[1], form))
 
 
 def is_equal(one: Any, other: Any) -> bool:

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import contextvars
 import copy
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -23,14 +24,14 @@ from haiku_state.inside.calls import (
     outputs_of,
     start_of,
 )
-from haiku_state.inside.reach import same
+from haiku_state.inside.reach import Holder, Reach, same
 from haiku_state.inside.report import shown
 from haiku_state.inside.watch import Stopped, Watch
 
 EQUAL = _("`{function}` does the same in Python and under jit, in {count} calls.")
 DIFFERS = _("`{function}` does not do the same in Python and under jit: {what} of call {call}")
 STOPPED = _(
-    "`{function}` cannot be compared: call {call} would change something outside of the program."
+    "`{function}` cannot be compared: call {call} would change something that cannot be put back."
 )
 PYTHON, JITTED, NOTHING = _("in Python"), _("under jit"), _("nothing")
 OUTPUT, ERROR = _("the output"), _("the error")
@@ -100,8 +101,9 @@ def compare(function: Callable[..., Any], /, *calls: tuple[Any, ...]) -> Compari
     that it can reach outside are compared. Floats may differ by 1e-6, or by one part in 10,000.
 
     The function really runs, on copies of the containers and the NumPy arrays in its arguments.
-    What it changes outside is restored, and what it prints is not shown. If it begins to write a
-    file, to start a process, or to connect to a network, it is stopped there.
+    What it changes outside is restored, and what it prints is not shown, other than by
+    ``jax.debug.print``. If it begins to write a file, to start a process, or to connect to a
+    network, it is stopped there.
 
     Args:
       function: as for :func:`.explain`.
@@ -177,6 +179,7 @@ class _Run:
         """What each call has done; empty for one that was stopped."""
         self._is_jitted, self._is_static = is_jitted, is_static
         self._programs: list[tuple[Any, list[Any], Any]] = []
+        self._changed: list[Holder] = []
         self._watch = Watch(start_of(function))
         reach = self._watch.reach
         calls = [Call(function, args, {}) for args in sequence]
@@ -188,19 +191,27 @@ class _Run:
             for call, given in zip(calls, bound, strict=True):
                 self._call(call, given)
 
+        sizes = {id(cache): cache.cache_info().currsize for cache in _caches(reach)}
         try:
             contextvars.copy_context().run(self._watch.run, run)
-        except Stopped:
+        except (Stopped, SystemExit) as caught:
+            if isinstance(caught, SystemExit) and not self._watch.has_stopped_thread:
+                raise
             self.outcomes.append({})
         finally:
             reach.put_streams_back()
+            for cache in _caches(reach):
+                if cache.cache_info().currsize != sizes.get(id(cache), 0):
+                    cache.cache_clear()
+            if any(holder.form in ("array", "argument") for holder in self._changed):
+                jax.clear_caches()  # JAX keeps the constant that it has made of an array
 
     def _call(self, call: Call, given: tuple[Any, ...]) -> None:
         outcome: Outcome = {"output": []}
         before = len(self._watch.events)
         try:
             result = self._jitted(call, given) if self._is_jitted else self._function(*given)
-            outcome["output"] = jax.block_until_ready(outputs_of(result))
+            outcome["output"] = [*map(_copied, jax.block_until_ready(outputs_of(result)))]
             jax.effects_barrier()
         except Exception as error:
             outcome["error"] = error
@@ -210,6 +221,7 @@ class _Run:
             with contextlib.suppress(Exception):
                 for change in holder.changes():
                     outcome[holder.path(change.key)] = _copied(change.after)
+                    self._changed.append(holder)
         self.outcomes.append(outcome)
 
     def _jitted(self, call: Call, given: tuple[Any, ...]) -> Any:
@@ -230,8 +242,15 @@ class _Run:
         return fitting[0](*(leaves[index] for index in traced))
 
 
+def _caches(reach: Reach) -> list[Any]:
+    """The functions that remember what they have returned."""
+    values = [holder.value for holder in reach.holders]
+    return [value for value in values if isinstance(value, functools._lru_cache_wrapper)]
+
+
 def _copied(value: Any) -> Any:
-    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+    is_array = isinstance(value, jax.Array) and not isinstance(value, jax.core.Tracer)
+    if is_array and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
         return jax.random.clone(value)  # the same key is used in each call
     kinds = (np.ndarray, list, dict, set, collections.deque)
     return copy.copy(value) if isinstance(value, kinds) else value

@@ -193,7 +193,10 @@ class _Resolver:
             leaves=tuple(self.leaves.values()),
             wires=self._wires([module.path for module in modules]),
             draws=self._is_random(*self.dataflow.into.values(), *self._outputs()),
-            drawn_into=self._drawn_into(),
+            drawn_into=(
+                *self._drawn_into(),
+                *((RESULT,) if self._is_random(*self._outputs()) else ()),
+            ),
             error="" if self.seen.error is None else str(self.seen.error),
         )
 
@@ -368,7 +371,8 @@ class _Resolver:
                 self.paths.get(path, path),
                 run.kind,
                 tuple(run.methods),
-                self._is_random(*(self.dataflow.into.get(mark, 0) for mark in run.marks)),
+                self._is_random(*(self.dataflow.into.get(mark, 0) for mark in run.marks))
+                or bool(self._drawn_into(path)),
             )
             for path, run in runs
             if run.kind != "LiftingModule"  # no module of the user's: hk.lift reads params with it
@@ -379,18 +383,20 @@ class _Resolver:
         indices = {index for each in origins for index in self.dataflow.arguments(each)}
         return any(is_key(self.seen.types[index]) for index in indices)
 
-    def _drawn_into(self) -> tuple[str, ...]:
-        """Return what depends on random numbers that are drawn outside of all modules."""
-        runs, into = self.seen.recorder.runs, self.dataflow.into
-        inside = [into.get(mark, 0) for run in runs.values() for mark in run.marks]
-        # what a module is given may come out of the module around it, which then draws itself
-        given = {} if self._is_random(*inside) else runs
-        found = [
+    def _drawn_into(self, caller: str = "") -> tuple[str, ...]:
+        """Return the modules that are given what a module draws, or the code outside of all."""
+        into = self.dataflow.into
+        return tuple(
             self.paths.get(path, path)
-            for path, run in given.items()
-            if self._is_random(*(into.get(mark, 0) for mark in run.given))
-        ]
-        return tuple(found) + ((RESULT,) if self._is_random(*self._outputs()) else ())
+            for path, run in self.seen.recorder.runs.items()
+            if self._is_random(
+                *(
+                    into.get(mark, 0)
+                    for mark, who in zip(run.given, run.callers, strict=True)
+                    if who == caller
+                )
+            )
+        )
 
     def _wires(self, paths: list[str]) -> tuple[tuple[str, str], ...]:
         """Return which module's output goes where."""

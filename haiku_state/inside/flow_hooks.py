@@ -44,6 +44,7 @@ class Run:
     methods: list[str] = dataclasses.field(default_factory=list)
     marks: list[int] = dataclasses.field(default_factory=list)  # of the values they return
     given: list[int] = dataclasses.field(default_factory=list)  # of the values they are given
+    callers: list[str] = dataclasses.field(default_factory=list)  # the modules that gave them
 
 
 class Recorder:
@@ -117,11 +118,13 @@ class Recorder:
 
     def _call(self, following: Any, args: Any, kwargs: Any, at: Any) -> Any:
         """Run a method, and mark what it returns."""
+        caller = self._methods[-1][0].module_name if self._methods else ""
         self._methods.append((at.module, at.method_name))
         run = Run(type(at.module).__name__)
         if at.method_name != "__init__":
             run = self.runs.setdefault(at.module.module_name, run)
             run.given.append(self.marks)
+            run.callers.append(caller)
             args, kwargs = self._marked((args, kwargs), kept=is_key)
         try:
             output = following(*args, **kwargs)

@@ -129,26 +129,27 @@ def _together(leaves: list[LeafSummary]) -> LeafSummary | None:
     """Put several leaves into one summary, as if they were one array."""
     if not leaves:
         return None
-    sizes = [math.prod(leaf.shape) for leaf in leaves]
-    means = [
-        (leaf.mean * size, size)
-        for leaf, size in zip(leaves, sizes, strict=True)
-        if leaf.mean is not None and math.isfinite(leaf.mean)
+    size = sum(math.prod(leaf.shape) for leaf in leaves)
+    finite = [
+        (leaf.mean, math.prod(leaf.shape) - leaf.nan - leaf.inf)
+        for leaf in leaves
+        if leaf.mean is not None
     ]
-    count = sum(size for _total, size in means)
+    count = sum(each for _mean, each in finite)
     edges = [edge for leaf in leaves for edge in (leaf.min, leaf.max) if edge is not None]
-    changes = [leaf.change or 0.0 for leaf in leaves]
+    changes = [leaf.change for leaf in leaves if leaf.changed]
+    is_known = all(change is not None for change in changes)
     is_first = all(leaf.changed is None for leaf in leaves)
     return leaves[0]._replace(
-        shape=(sum(sizes),),
-        mean=sum(total for total, _size in means) / count if count else None,
+        shape=(size,),
+        mean=sum(mean * each for mean, each in finite) / count if count else None,
         std=None,
         min=min(edges, default=None),
         max=max(edges, default=None),
         nan=sum(leaf.nan for leaf in leaves),
         inf=sum(leaf.inf for leaf in leaves),
         changed=None if is_first else any(leaf.changed for leaf in leaves),
-        change=math.hypot(*changes),
+        change=math.hypot(*(change or 0.0 for change in changes)) if is_known else None,
         values=None,
     )
 

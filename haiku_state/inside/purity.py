@@ -30,11 +30,13 @@ from haiku_state.inside.calls import (
     signature_of,
     start_of,
 )
-from haiku_state.inside.reach import Reach, names_in, nested_codes, original
+from haiku_state.inside.reach import MISSING, Reach, names_in, nested_codes, original
 from haiku_state.inside.report import Finding, Report, Sentence, shown
 from haiku_state.inside.watch import Event, Place, Sought, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
+_NOT_TRACED = (str, bytes, set, bytearray)
+"""What jit can neither take nor return."""
 _REFERENCES = {"get": "read", "swap": "write", "addupdate": "write"}
 _CALLBACKS = ("debug_callback", "io_callback", "pure_callback")
 
@@ -259,7 +261,9 @@ def _traced(call: Call, watch: Watch, is_static: bool) -> _Run:
             has_leak, jaxpr = True, None
     except jax.errors.UnexpectedTracerError as caught:
         error, has_leak = caught, True
-    except Stopped:
+    except (Stopped, SystemExit) as caught:
+        if isinstance(caught, SystemExit) and not watch.has_stopped_thread:
+            raise
         stopped = watch.place
     except Exception as caught:
         error = caught
@@ -333,7 +337,7 @@ def _effects(run: _Run) -> tuple[list[Finding], list[Finding], set[types.CodeTyp
                     found.append(Finding("effect", kind, *place, kind))
                 elif len(called.codes) > before or kind == "pure_callback":  # not `debug.print`
                     notes.append(Finding("effect", kind, *place, kind))
-            for inner in programs_in(equation):
+            for _name, inner in programs_in(equation):
                 visit(inner, dict(zip(inner.invars, known[-len(inner.invars) :], strict=False)))
 
     if run.jaxpr is not None:
@@ -368,7 +372,15 @@ def _finding(event: Event, reach: Reach) -> Finding:
     names |= {holder.path(event.key)}
     if holder.form in ("argument", "container", "dict key", "array", "default"):
         names |= reach.aliases[id(original(holder.value))]
-    return _advised(finding, is_read(names, reach.codes), event.is_inner)
+    # an item that is stored into a list or an array replaces another one
+    is_adding = isinstance(holder.value, (dict, set)) or holder.value is None
+    told = _advised(finding, is_read(names, reach.codes, not is_adding), event.is_inner)
+    values = [event.before, event.after, holder.value]
+    if event.after is MISSING or any(isinstance(value, _NOT_TRACED) for value in values):
+        return replace(told, advice=advice("mutation", "setting", event.name))
+    if finding.kind == "mutation" and isinstance(event.after, bool):
+        return replace(told, advice=advice("mutation", "flag", event.name))
+    return told
 
 
 def _advised(finding: Finding, *details: bool) -> Finding:

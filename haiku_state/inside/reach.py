@@ -381,7 +381,11 @@ class Holder:
     def __init__(self, name: str, form: str, value: Any, how: Access) -> None:
         self.name, self.form, self.value = name, form, value
         self.read, self.put = how
-        self.saved = self.read()
+        # what stands in during a call is not what was there before
+        self.saved = {
+            key: [*map(original, item)] if key is None and type(item) is list else original(item)
+            for key, item in self.read().items()
+        }
 
     @property
     def known(self) -> tuple[str, str]:
@@ -685,7 +689,8 @@ class Reach:
         if not _is_library(module):
             is_any = {"getattr", "vars"} & names.globals or "__dict__" in names.attributes
             everything = {key for key in space if not key.startswith("__")}
-            self._enter_globals(name, space, everything if is_any else names.attributes)
+            found = everything if is_any else names.attributes
+            self._enter_globals(name, space, {*found, *names.stored}, names.stored)
             return
         for key in sorted(names.attributes & space.keys()):
             if isinstance(space[key], types.ModuleType):
@@ -695,14 +700,22 @@ class Reach:
             elif isinstance(space[key], CONTAINERS) and space[key] is not sys.modules:
                 self.walk(f"{name}.{key}", space[key])  # such as `sys.path`
         # not what it loads when it is asked
-        new = (names.stored if id(space) in self._known else {*space}) - self._known[id(space)]
+        new = names.stored | (set() if id(space) in self._known else {*space})
+        new -= self._known[id(space)]
         self._known[id(space)] |= new
         if new and module is not warnings:  # whose state is that of a context
             self.holders.append(Holder(name, "attribute", module, _space(space, new)))
 
-    def _enter_globals(self, name: str, space: dict[str, Any], names: Collection[str]) -> None:
+    def _enter_globals(
+        self,
+        name: str,
+        space: dict[str, Any],
+        names: Collection[str],
+        stored: Collection[str] = (),
+    ) -> None:
         known = self._known[id(space)]
-        new = {n for n in names if n not in known and (n in space or not name)} - {"__builtins__"}
+        new = {n for n in names if n not in known and (n in space or not name or n in stored)}
+        new -= {"__builtins__"}
         known |= new
         if new:
             self._add(Holder(name, "global", None, _space(space, sorted(new))))

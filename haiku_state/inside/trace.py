@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import io
+import itertools
 import linecache
 import re
 import sys
@@ -21,7 +22,13 @@ import numpy as np
 from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.describe import describe
 from haiku_state.inside import compat
-from haiku_state.inside.calls import differing, is_traced, programs_in, signature_of
+from haiku_state.inside.calls import (
+    differing,
+    distance,
+    is_traced,
+    programs_in,
+    signature_of,
+)
 from haiku_state.inside.reach import is_filled, leaves_of, library_of
 from haiku_state.inside.trace_data import Trace, TraceSource, TraceStep, TraceValue
 from haiku_state.inside.watch import resolved
@@ -251,6 +258,9 @@ class _Recorder:
         index, last = len(self.programs), len(self.steps) - 1
         at = {id(info): step for info, step in self._equations}
         lines = list(_lines_of(jaxpr.jaxpr, at, last - 1, []))
+        for index_of in range(len(lines) - 1, 0, -1):  # none is shown after one that follows it
+            (text, step), (_next, after) = lines[index_of - 1], lines[index_of]
+            lines[index_of - 1] = text, min(step, after)
         self.programs.append(tuple(text for text, _step in lines))
         self._program_of[id(jaxpr)] = index, jaxpr  # which keeps the id its own
         for number in range(start, len(self.steps)):
@@ -260,15 +270,17 @@ class _Recorder:
 
     def _changes(self, signature: dict[str, Any]) -> tuple[str, ...]:
         """What differs from the nearest of the calls before, for one that is traced again."""
-        found = [
-            tuple(
+        found = []
+        for before in reversed(self._signatures):
+            names = [*before, *(name for name in signature if name not in before)]
+            pairs = {name: (before.get(name), signature.get(name)) for name in names}
+            reasons = tuple(
                 f"{name}: {one} → {other}"
-                for name in [*before, *(name for name in signature if name not in before)]
-                for _form, one, other in differing(before.get(name), signature.get(name))
+                for name, pair in pairs.items()
+                for _form, one, other in differing(*pair)
             )
-            for before in reversed(self._signatures)
-        ]
-        return min(found, key=len, default=())
+            found.append((sum(distance(*pair) for pair in pairs.values()), reasons))
+        return min(found, key=lambda each: each[0], default=(0, ()))[1]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -375,21 +387,24 @@ def _lines_of(
     """
     inputs, *equations, outputs = _printed(jaxpr)
     steps = [at.get(id(equation.source_info), last) for equation in jaxpr.eqns]
-    yield inputs, min(steps, default=last)
+    yield inputs, last
     for equation, text, own in zip(jaxpr.eqns, equations, steps, strict=True):
-        programs = [*programs_in(equation)]
-        inner: list[tuple[str, int]] = []
-        for program in programs:
-            if not any(program is one for one in seen):
-                seen.append(program)
-                lines = [*_lines_of(program, at, own, seen)]
-                file, is_run = compat.file_of(program), any(step != own for _text, step in lines)
-                inner += lines if is_run or (file and not library_of(file)) else []
-        step = min((step for _text, step in inner), default=own)
+        programs = dict(programs_in(equation))
+        inner: list[list[tuple[str, int]]] = []
+        for name, program in programs.items():
+            if any(program is one for one in seen):
+                continue
+            seen.append(program)
+            lines = [*_lines_of(program, at, own, seen)]
+            file, is_run = compat.file_of(program), any(step != own for _text, step in lines)
+            if is_run or (file and not library_of(file)):
+                (head, first), *rest = lines
+                inner.append([(f"{name}: {head}" if len(programs) > 1 else head, first), *rest])
+        # in the order in which they were written
+        inner.sort(key=lambda lines: min(step for _text, step in lines))
         is_short = programs or {"callback", "fmt"} & equation.params.keys()
-        yield _shortened(equation, text) if is_short else text, step
-        for line, other in inner:
-            step = max(step, other)
+        yield _shortened(equation, text) if is_short else text, own
+        for line, step in itertools.chain(*inner):
             yield "  " + line.replace("\n", "\n  "), step
     yield outputs, last
 

@@ -19,7 +19,7 @@ SENTENCES = {
         "No compiled program fits, so Python runs again. New since the call that is most like "
         "this one: {reasons}."
     ),
-    "known": _("A compiled program fits, so Python does not run."),
+    "known": _("It has been traced with such arguments before, so Python does not run."),
     "line": _("Python is about to run this line."),
     "return": _("{function} returns {text}."),
     "run": _("The compiled program runs and returns {text}."),
@@ -212,9 +212,12 @@ def as_text(trace: "Trace") -> str:
     lines: list[str] = []
     tracer, printed = (translated(LABELS[name]) for name in ("tracer", "printed"))
     for step, news in _news(trace):
-        lines += [f"         + {line}".replace("\n", "\n           ") for line in news]
+        written = [f"         + {line}".replace("\n", "\n           ") for line in news]
+        lines += written if step.kind != "call" else []
         if step.printed:
-            lines.append(f"         {printed}: {step.printed.strip()}")
+            lines.append(
+                f"         {printed}: {step.printed.strip()}".replace("\n", "\n           ")
+            )
         values = "; ".join(_value(value, tracer) for value in step.values)
         if step.kind == "line":
             code = f"  {_number(trace, step):>5}  {_code(trace, step)}"
@@ -223,6 +226,7 @@ def as_text(trace: "Trace") -> str:
             lines.append(f"{'' if step.kind == 'call' else '  '}{sentence(trace, step)}")
             if values and step.kind in ("run", "error"):
                 lines.append(f"         {values}")
+            lines += written if step.kind == "call" else []
     return "\n".join(lines)
 
 

@@ -114,9 +114,18 @@ _ASKING: dict[tuple[str | None, str], str] = {
 }  # fmt: skip
 """Functions in C that ask for more than their arguments, and what they ask for."""
 
+_CHANGING = {
+    ("posix", "write"), ("posix", "umask"), ("nt", "write"), ("_signal", "signal"),
+    ("atexit", "register"), ("gc", "disable"), ("gc", "enable"), ("sys", "setrecursionlimit"),
+}  # fmt: skip
+"""Functions in C that change something outside, which the interpreter does not report."""
+
 _ROWS = {"writer.writerow", "writer.writerows"}
 """Methods in C that write to a file which cannot be seen in their object."""
-_NAMES = {name.rpartition(".")[2] for name in (*_ROWS, *(name for _module, name in _ASKING))}
+_NAMES = {
+    name.rpartition(".")[2]
+    for name in (*_ROWS, *(name for _module, name in (*_ASKING, *_CHANGING)))
+}
 _TIMES = {"gmtime": 1, "localtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
 """These get the time as an argument, if they get so many."""
 _SEEDING = {"PRNGKey", "RandomState", "Random", "default_rng", "fold_in", "key", "seed"}
@@ -164,9 +173,12 @@ class Watch:
         """The lines of the user's code, numbered in the order of their first run."""
         self.other_threads = False
         """Whether code of the user ran in another thread, and something has changed."""
+        self.has_stopped_thread = False
+        """Whether another thread, which the function has started, was stopped."""
         self._sought, self._everywhere = sought, everywhere or {}
         self._is_on = True  # frames that sleep may return after the end
         self._thread = threading.get_ident()
+        self._others = {thread.ident for thread in threading.enumerate()} - {self._thread}
         self._frame: types.FrameType | None = None
         self._outer: Any = None
         self._count = 0
@@ -262,6 +274,8 @@ class Watch:
         form = _ASKING.get((function.__module__, name))
         if form and not self._is_given(frame, name):
             self.note("hidden input", form, name, frame)
+        if (function.__module__, name) in _CHANGING and self.note("output", "system", name, frame):
+            raise Stopped
         opaque = self.reach.opaque.values()
         if name in _ROWS and any(function.__self__ is one for one in opaque):
             self.note("output", "file", name, frame)
@@ -276,7 +290,9 @@ class Watch:
             kind = "output" if is_marked else kind
         name = event.removeprefix("builtins.")
         if self.note(kind, form, name, sys._getframe(2)) and is_marked:
-            raise Stopped
+            self.has_stopped_thread |= threading.get_ident() != self._thread
+            # which ends a thread without a word
+            raise SystemExit if threading.get_ident() != self._thread else Stopped
 
     # what has changed
 
@@ -361,18 +377,25 @@ class Watch:
         Returns:
           Whether the user's code has called it.
         """
-        if threading.get_ident() != self._thread or not self._is_on:
+        if threading.get_ident() in self._others or not self._is_on:
             return False
+        is_own = threading.get_ident() == self._thread
+        caller: types.FrameType | None = None
         for caller in _callers(frame):
             if self.is_of_user(caller):
                 break
             file = caller.f_code.co_filename.replace("\\", "/")
-            is_own = file.endswith(_BOOKKEEPING) or "/logging/" in file or "/asyncio/" in file
+            is_known = file.endswith(_BOOKKEEPING) or "/logging/" in file or "/asyncio/" in file
             is_import = file.startswith("<frozen importlib")
-            if is_import or (is_asked and is_own) or library_of(file) in _SILENT:
+            if is_import or (is_asked and is_known) or library_of(file) in _SILENT:
                 return False
         else:
-            return False
+            if is_own:
+                return False
+            caller = None  # such as a thread of a pool
+        if caller is None or not is_own:  # where the function has started the thread
+            self.events.append(Event(kind, name, self.place, form))
+            return True
         self._stand(caller)
         node = standing(caller)
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""

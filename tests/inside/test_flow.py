@@ -718,6 +718,22 @@ def test_what_is_drawn_outside_stands_where_it_runs():
     assert long.drawn_into == ("linear_1", "linear_2", "<result>")
 
 
+def test_what_is_drawn_between_the_modules_of_a_module_is_drawn_by_it():
+    class Block(hk.Module):
+        def __call__(self, x):
+            x = hk.Linear(4)(x)
+            x = hk.dropout(hk.next_rng_key(), 0.5, x)
+            return hk.Linear(2)(x)
+
+    flow = record_flow(Block, X)
+    assert {module.path: module.draws for module in flow.modules} == {
+        "block": True,
+        "block/linear": False,
+        "block/linear_1": False,
+    }
+    assert flow.drawn_into == ()
+
+
 def test_init_does_not_read_what_it_has_just_made():
     events = record_flow(lambda x: hk.Linear(3)(x), X).events
     assert [(e.action, e.leaf[-5:]) for e in events if e.phase == "init"] == [

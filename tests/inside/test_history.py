@@ -431,6 +431,30 @@ def test_the_language_of_the_rendering_counts_without_a_page_in_chinese(
     assert page.get_by_text("最后的值和变化").first.is_visible()
 
 
+def test_a_row_of_several_leaves_is_that_of_one_array():
+    rng = np.random.default_rng(0)
+    first = {
+        f"layer_{n}": {"w": rng.normal(size=(5, 2)), "b": rng.normal(size=5)} for n in range(5)
+    }
+    second = {n: {k: v + rng.normal(size=v.shape) for k, v in m.items()} for n, m in first.items()}
+    second["layer_0"]["w"][0] = [np.nan, np.inf]
+    second["layer_1"]["w"] = rng.normal(size=(6, 2))
+    text = recorded(first, second)._repr_html_().replace("&#x27;", "'")
+    for name, module in second.items():
+        row = text.partition(f"<code>['{name}']</code></th>")[2].partition("</tr>")[0]
+        every = np.concatenate([module["w"].ravel(), module["b"]])
+        finite = every[np.isfinite(every)]
+        assert f"{finite.mean():.4g}" in row
+        assert f"{finite.min():.4g}" in row
+        assert f"{finite.max():.4g}" in row
+        assert ("NaN 1" in row) == (name == "layer_0")
+        if name == "layer_1":  # of another shape there is no change to measure
+            assert "changed by" not in row
+        elif name != "layer_0":
+            change = every - np.concatenate([first[name]["w"].ravel(), first[name]["b"]])
+            assert f"changed by {np.linalg.norm(change):.4g}" in row
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_the_history_of_a_net_fits_on_a_screen_or_two(open_page, width, standard_promotion):
     history, _states = mlp()

@@ -1,6 +1,8 @@
 """What `explain` finds, in tables of functions; and that it leaves everything as it was."""
 
+import atexit
 import builtins
+import concurrent.futures
 import dataclasses
 import functools
 import gc
@@ -10,8 +12,10 @@ import json
 import logging
 import os
 import random
+import signal
 import sys
 import tempfile
+import threading
 import time
 import types
 from pathlib import Path
@@ -488,7 +492,12 @@ class Unhashable:
         return x
 
 
-@pytest.mark.skipif(jax.__version_info__ < (0, 6), reason="this JAX does not tell what is static")
+STATIC = pytest.mark.skipif(
+    jax.__version_info__ < (0, 6), reason="JAX 0.5 and older do not tell what is static"
+)
+
+
+@STATIC
 def test_a_static_self_that_cannot_be_hashed_is_named():
     report = hs.explain(Unhashable().step, x)
     assert "self is" in str(report.error)
@@ -574,3 +583,157 @@ def test_what_is_imported_around_a_function_is_stopped(how, tmp_path):
     assert {finding.kind for finding in report.findings} == {"mutation", "output"}
     assert (tmp_path / "folder").is_dir()
     assert history == []
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_file_is_not_written_by_a_thread_either(tmp_path):
+    def call(x):
+        thread = threading.Thread(target=lambda: (tmp_path / "t.txt").write_text("x"))
+        thread.start()
+        thread.join()
+        return x
+
+    def in_a_pool(x):
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            pool.submit((tmp_path / "t.txt").write_text, "x").result()
+        return x
+
+    for function in (call, in_a_pool):
+        assert "output" in {finding.kind for finding in hs.explain(function, x).findings}
+        assert [*tmp_path.iterdir()] == []
+
+
+def test_an_attribute_that_a_module_did_not_have_is_found_and_undone():
+    def call(x):
+        pure.made_by_a_call = 5
+        jnp.made_by_a_call = 5
+        return x
+
+    report = hs.explain(call, x)
+    assert {finding.name for finding in report.findings} == {
+        "pure.made_by_a_call",
+        "jnp.made_by_a_call",
+    }
+    assert not hasattr(pure, "made_by_a_call")
+    assert not hasattr(jnp, "made_by_a_call")
+
+
+def test_stdout_is_back_whatever_names_it():
+    def show():
+        sys.stdout.write("")
+
+    def call(x):
+        eval("show()", {"show": show})
+        return x
+
+    before = sys.stdout
+    hs.explain(call, x)
+    assert sys.stdout is before
+    exec("def f(x):\n    exec('m = globals()')\n    return x", globals())
+    hs.explain(globals()["f"], x)
+    assert sys.stdout is before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda: os.write(DESCRIPTOR, b"x"),
+        lambda: signal.signal(signal.SIGUSR1, signal.SIG_IGN),
+        lambda: os.umask(0),
+        lambda: gc.disable(),
+        lambda: sys.setrecursionlimit(5000),
+        lambda: atexit.register(print),
+    ],
+)
+def test_what_the_interpreter_does_not_report_is_stopped_too(change, tmp_path):
+    global DESCRIPTOR
+    DESCRIPTOR = os.open(tmp_path / "file", os.O_CREAT | os.O_WRONLY)
+
+    def now():
+        mask = os.umask(0)
+        os.umask(mask)
+        size = os.fstat(DESCRIPTOR).st_size
+        return size, mask, gc.isenabled(), sys.getrecursionlimit(), signal.getsignal(signal.SIGUSR1)
+
+    before = now()
+    (finding,) = hs.explain(lambda x: (change(), x)[1], x).findings
+    assert (finding.kind, finding.form) == ("output", "system")
+    assert now() == before
+    os.close(DESCRIPTOR)
+
+
+def test_items_of_an_array_are_replaced_and_not_added():
+    view, recent, seen = np.zeros(3), [0.0, 0.0], set()
+
+    def overwrite(x):
+        view[:] = 7
+        return x
+
+    def put(x):
+        recent[0] = x.shape[0]
+        return x
+
+    for function in (overwrite, put):
+        (finding,) = hs.explain(function, x).findings
+        assert (finding.advice.is_argument, finding.advice.is_result) == (True, True)
+
+    def see(x):
+        seen.add(x.shape)
+        return x
+
+    (finding,) = hs.explain(see, x).findings
+    assert "before the call or after it" in finding.advice.words  # jit takes no set
+
+
+def test_a_flag_is_told_what_becomes_of_its_branches():
+    state = {"is_first": True}
+
+    def call(x):
+        if state["is_first"]:
+            state["is_first"] = False
+            return x
+        return x + 1
+
+    (finding,) = hs.explain(call, x).findings
+    assert "jnp.where" in finding.advice.words
+
+    @jax.jit
+    def told(is_first, x):  # as the advice says
+        return jnp.where(is_first, x, x + 1), False
+
+    is_first, outputs = True, []
+    for _ in range(3):
+        output, is_first = told(is_first, jnp.float32(1))
+        outputs.append(float(output))
+    assert outputs == [1.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "form"),
+    [
+        (lambda: [1.0], lambda: [1.0, 2], "missing"),
+        (lambda: [1.0, 1], lambda: [1.0], "missing"),
+        (lambda: [jax.random.key(0)], lambda: [jax.random.PRNGKey(0)], "dtype"),
+    ],
+)
+def test_two_calls_that_are_traced_twice_differ(first, second, form):
+    traces = []
+
+    @jax.jit
+    def call(x, n=1):
+        traces.append(n)
+        return n
+
+    with jax.legacy_prng_key("allow"):
+        call(*first()), call(*second())
+        assert len(traces) == 2
+        (finding,) = explain_retrace(call, first(), second()).findings
+    assert finding.form == form
+
+
+@STATIC
+def test_static_values_of_other_types_are_others():
+    call = jax.jit(lambda x, n: x, static_argnums=1)
+    for one, other in ((2, 2.0), (1, True)):
+        (finding,) = explain_retrace(call, [1.0, one], [1.0, other]).findings
+        assert finding.form == "static value"

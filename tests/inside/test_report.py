@@ -22,7 +22,9 @@ FORMS = {
     "output": ["print", "log", "file"],
     "frozen value": ["number", "big array"],
     "leak": ["attribute", "tracer", "cache"],
-    "retrace": ["shape", "dtype", "weak type", "static value", "new function", "structure"],
+    "retrace": [
+        *("shape", "dtype", "weak type", "static value", "new function", "structure", "missing"),
+    ],
     "reference": ["read", "write", ""],
     "effect": ["io_callback", "debug_callback", "pure_callback"],
 }

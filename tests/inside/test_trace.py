@@ -292,6 +292,63 @@ def test_what_is_new_is_traced_again_and_said(function, calls, reason):
         assert not ran(trace, 3)
 
 
+def test_of_two_calls_that_are_alike_the_more_alike_one_counts():
+    def reason(function, *calls):
+        return [s.reasons for s in hs.record_trace(function, *calls).steps if s.kind == "call"][-1]
+
+    add = lambda x: x + 1  # noqa: E731
+    found = reason(add, (3.0,), (True,), (np.float32(3),))
+    assert found == ("x: weak float32[] → float32[]",)
+    found = reason(add, (jnp.ones((2, 3)),), (jnp.ones((2, 3), int),), (jnp.ones((2, 4)),))
+    assert found == ("x: float32[2,3] → float32[2,4]",)
+
+    def default(x, n=3):
+        return x * n
+
+    assert reason(default, (1.0,), (1.0, 5), (1.0, 6.0)) == ("n: weak int32[] → weak float32[]",)
+    assert reason(default, (1.0,), (1.0, 5)) == ("n: – → weak int32[]",)
+
+
+def branches_of(x):
+    def yes(x):
+        return jnp.exp(x) * 2
+
+    def no(x):
+        z = x - 1
+        z = z / 2
+        return jnp.tanh(z)
+
+    return jax.lax.cond(x.sum() > 0, yes, no, x)
+
+
+@jax.jit
+def begins_with_a_scan(x):
+    def body(total, value):
+        total = total + value
+        return total, total * 2
+
+    return jax.lax.scan(body, 0.0, x)
+
+
+@pytest.mark.parametrize(
+    ("function", "moments"),
+    [
+        (branches_of, {"exp": "yes", "sub": "no", "div": "no", "tanh": "no"}),
+        (lambda x: begins_with_a_scan(jnp.sin(x)), {"add": "body", "mul": "body"}),
+    ],
+)
+def test_every_equation_inside_comes_while_its_function_runs(function, moments):
+    jax.clear_caches()
+    trace = hs.record_trace(function, (jnp.arange(3.0),))
+    found = {
+        line.strip().partition(" = ")[2].split()[0].partition("[")[0]: step.function
+        for step, news in trace_data._news(trace)
+        for line in news
+        if " = " in line
+    }
+    assert {name: found[name] for name in moments} == moments
+
+
 def test_a_trace_for_no_visible_reason_is_not_called_the_first():
     def clear(result):
         jax.clear_caches()
