@@ -111,12 +111,22 @@ _HIDING = {"__dict__", "eval", "exec", "getattr", "globals", "hasattr", "vars"}
 class Advice:
     """What to do about a finding.
 
+    Example:
+      >>> from haiku_state.inside.advice import advice
+      >>> told = advice("mutation", "attribute", "self.n")
+      >>> told.is_argument, told.is_result, told.example
+      (True, True, 'state')
+
     Args:
       words: a sentence in English, marked for translation, with a placeholder for the name.
       is_argument: whether the thing must come in as an argument.
       is_result: whether it, or what is added to it, must go out as a result.
-      example: the name of the worked example, for :func:`worked`; empty if there is none.
-      is_inner: whether `INNER` has to be said too.
+      example: the name of the worked example; empty if there is none.
+      is_inner: whether the line is in a function that JAX traces on its own, such as the body of a
+        scan.
+
+    References:
+      :func:`.explain`.
     """
 
     words: str = ""

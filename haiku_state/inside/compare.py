@@ -44,7 +44,7 @@ _RTOL, _ATOL = 1e-4, 1e-6
 
 
 class Comparison(NamedTuple):
-    """The result of :func:`compare`.
+    """The result of :func:`.compare`.
 
     Example:
       >>> from haiku_state.inside import Comparison
@@ -52,7 +52,7 @@ class Comparison(NamedTuple):
       `double` does the same in Python and under jit, in 2 calls.
 
     References:
-      :func:`compare`.
+      :func:`.compare`.
     """
 
     function: str
@@ -65,7 +65,7 @@ class Comparison(NamedTuple):
     """The first call that is not the same, from 1; 0 if there is none."""
 
     what: str = ""
-    """What is not the same: ``"output"``, ``"error"``, or the name of what the call has changed."""
+    """``"output"``, ``"error"``, or the name of what the call has changed."""
 
     eager: str = ""
     """What it is after the call in Python, in a few characters."""
@@ -110,7 +110,7 @@ def compare(function: Callable[..., Any], /, *calls: tuple[Any, ...]) -> Compari
       *calls: the arguments of each call, as a tuple.
 
     Returns:
-      The first difference, if there is one. That there is none does not prove purity: other
+      The first difference, if there is one. That there is none does not prove purity, because other
       arguments may show one, and a function that sets something to the same value in each call
       does so under jit too.
 
