@@ -13,6 +13,7 @@ import logging
 import os
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
