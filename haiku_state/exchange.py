@@ -7,7 +7,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, TimeoutError
 from typing import Any
 
 import jax
@@ -16,6 +16,8 @@ from haiku_state.compat import key_value_store
 from haiku_state.errors import LostProcessError
 
 TIMEOUT = 300  # seconds; JAX gives processes as long to connect
+
+_ANSWER = 2  # seconds for the store itself to answer
 
 _exchanges = itertools.count()
 
@@ -71,12 +73,18 @@ def all_end_well(is_well: bool, seconds: float) -> bool:
     if store is None:
         return is_well
     name, wait = "haiku_state/end", round(1000 * seconds)
-    try:
+
+    def exchange() -> list[tuple[str, str]]:
         store.key_value_set(f"{name}/{index:09}", json.dumps(is_well))
         store.wait_at_barrier(f"{name}/given", wait)
-        found = store.key_value_dir_get(name)
+        found: list[tuple[str, str]] = store.key_value_dir_get(name)
         store.wait_at_barrier(f"{name}/taken", wait)
-    except RuntimeError:
+        return found
+
+    try:
+        # where process 0 is stopped, even the first call never returns
+        found = interruptible(exchange, seconds + _ANSWER)
+    except (RuntimeError, TimeoutError):
         return False
     return all(json.loads(text) for _, text in found)
 
@@ -91,8 +99,12 @@ def in_all(error: Exception) -> Exception:
     return error
 
 
-def interruptible(call: Callable[[], Any]) -> Any:
-    """Call a function in a thread: Python sees no Ctrl-C while the main thread waits in C++."""
+def interruptible(call: Callable[[], Any], seconds: float | None = None) -> Any:
+    """Call a function in a thread: Python sees no Ctrl-C while the main thread waits in C++.
+
+    Raises:
+      TimeoutError: it has not returned after so many seconds.
+    """
     future: Future[Any] = Future()
 
     def run() -> None:
@@ -102,4 +114,4 @@ def interruptible(call: Callable[[], Any]) -> Any:
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return future.result()
+    return future.result(seconds)
