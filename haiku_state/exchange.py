@@ -7,7 +7,7 @@ import itertools
 import json
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, TimeoutError
+from concurrent.futures import Future
 from typing import Any
 
 import jax
@@ -16,8 +16,6 @@ from haiku_state.compat import key_value_store
 from haiku_state.errors import LostProcessError
 
 TIMEOUT = 300  # seconds; JAX gives processes as long to connect
-
-_ANSWER = 2  # seconds for the store itself to answer
 
 _exchanges = itertools.count()
 
@@ -73,18 +71,12 @@ def all_end_well(is_well: bool, seconds: float) -> bool:
     if store is None:
         return is_well
     name, wait = "haiku_state/end", round(1000 * seconds)
-
-    def exchange() -> list[tuple[str, str]]:
+    try:
         store.key_value_set(f"{name}/{index:09}", json.dumps(is_well))
         store.wait_at_barrier(f"{name}/given", wait)
-        found: list[tuple[str, str]] = store.key_value_dir_get(name)
+        found = store.key_value_dir_get(name)
         store.wait_at_barrier(f"{name}/taken", wait)
-        return found
-
-    try:
-        # where process 0 is stopped, even the first call never returns
-        found = interruptible(exchange, seconds + _ANSWER)
-    except (RuntimeError, TimeoutError):
+    except RuntimeError:
         return False
     return all(json.loads(text) for _, text in found)
 
