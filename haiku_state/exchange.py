@@ -91,8 +91,12 @@ def in_all(error: Exception) -> Exception:
     return error
 
 
-def interruptible(call: Callable[[], Any]) -> Any:
-    """Call a function in a thread: Python sees no Ctrl-C while the main thread waits in C++."""
+def interruptible(call: Callable[[], Any], seconds: float | None = None) -> Any:
+    """Call a function in a thread: Python sees no Ctrl-C while the main thread waits in C++.
+
+    Raises:
+      TimeoutError: it has not returned after so many seconds.
+    """
     future: Future[Any] = Future()
 
     def run() -> None:
@@ -102,4 +106,4 @@ def interruptible(call: Callable[[], Any]) -> Any:
             future.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
-    return future.result()
+    return future.result(seconds)

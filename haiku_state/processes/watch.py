@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from concurrent.futures import TimeoutError
 from typing import Any, NoReturn
 
 import jax
@@ -19,7 +20,7 @@ from haiku_state.errors import HaikuStateError, arguments
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.errors.processes import LostProcessError
-from haiku_state.exchange import all_end_well
+from haiku_state.exchange import all_end_well, interruptible
 
 LOST = 3  # the exit code after another process is lost
 
@@ -68,7 +69,10 @@ class ProcessWatch:
                 return
         sys.stderr.write("".join(traceback.format_exception_only(silence)))
         if isinstance(silence, LostProcessError):
-            end_in_failure(LOST)
+            # where process 0 is stopped, it never answers
+            with contextlib.suppress(RuntimeError, TimeoutError):
+                interruptible(lambda: all_end_well(False, FAREWELL), 2 * FAREWELL)
+            _end_last(LOST)
         end_processes(LOST)  # the others have not joined, so none of them waits
 
 

@@ -464,6 +464,7 @@ def test_a_process_id_that_is_taken(workers):
         pytest.param(1, signal.SIGKILL, id="killed", marks=pytest.mark.slow),
         pytest.param(0, signal.SIGKILL, id="main_killed"),
         pytest.param(1, signal.SIGSTOP, id="stopped", marks=pytest.mark.slow),
+        pytest.param(0, signal.SIGSTOP, id="main_stopped"),
     ],
 )
 def test_a_process_that_is_lost_ends_the_other(workers, victim, number):
@@ -472,9 +473,9 @@ def test_a_process_that_is_lost_ends_the_other(workers, victim, number):
         worker.wait_for("looping")
     both[victim].signal(number)
     if number == signal.SIGSTOP:
-        code, text = both[0].end()
-        assert (code, LOST % (0, 5) in text) == (watch.LOST, True), text
-        both[1].signal(signal.SIGKILL)
+        code, text = both[1 - victim].end()
+        assert (code, LOST % (1 - victim, 5) in text) == (watch.LOST, True), text
+        both[victim].signal(signal.SIGKILL)
     else:
         assert_lost(both[1 - victim], 1 - victim)
     assert both[victim].end()[0] == -signal.SIGKILL
