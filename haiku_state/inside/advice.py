@@ -28,15 +28,16 @@ WORDS = {
     ),
     "container": _(
         "Take `{name}` as an argument, as a list or an array, change a copy, and return the copy "
-        "along with the output; the caller passes it to the next call."
+        "along with the output; the caller passes it to the next call. With a list that grows, jit "
+        "compiles in each call; an array of one size avoids that."
     ),
     "container result": _(
         "The function only adds to `{name}`. Return what it adds along with the output; the caller "
         "adds it."
     ),
-    "flag": _(
-        "Take `{name}` as an argument and return its new value along with the output. An `if` on "
-        "it becomes `jnp.where` or `jax.lax.cond`, because jit does not know its value."
+    "copy": _(
+        "It belongs to the caller. Change a copy instead, such as `dict(…)` or `list(…)` makes, "
+        "and return the copy along with the output."
     ),
     "default": _(
         "Take `{name}` as an argument without a default, change a copy, and return the copy along "
@@ -45,6 +46,20 @@ WORDS = {
     "cache": _(
         "Do not keep what is made from traced values, or in a trace: compute it in each call, or "
         "before the call, and pass it as an argument. jit keeps what is constant in the program."
+    ),
+    "inner": _(
+        "JAX traces the function around this line on its own. Return the value from that function: "
+        "with `jax.grad` by `has_aux=True`, with `jax.lax.scan` as the second output, with "
+        "`jax.vmap` or `jax.jit` as one more output."
+    ),
+    "caller": _(
+        "Let the caller change it, in the order in which the function does now, and pass what the "
+        "function reads of it as an argument: a number or an array as it is, anything else as a "
+        "static argument."
+    ),
+    "object": _(
+        "jit can neither take nor return this. Make it in each call, or once before the call, "
+        "and do not store it during the call."
     ),
     "outside": _("Do this before the call or after it: it is not part of a computation."),
     "random": _(
@@ -56,14 +71,25 @@ WORDS = {
         "`jax.block_until_ready` of the output; a time that the function computes with is an "
         "argument."
     ),
-    "iterator": _("Take the items before the call, and pass them as arguments."),
-    "input": _("Read it before the call, and pass the numbers that are made of it as an argument."),
+    "iterator": _(
+        "Take the item before the call, and pass it as an argument: as a static one if it is no "
+        "number or array, or if a shape depends on it."
+    ),
+    "input": _(
+        "Read it before the call, and pass what is made of it as an argument: as a static one if "
+        "it is no number or array, or if a shape depends on it."
+    ),
     "print": _("`jax.debug.print` prints in every call, and shows values instead of tracers."),
     "log": _("`jax.debug.callback` calls a function in every call, with values."),
     "write": _("Return what is to be written along with the output, and write it after the call."),
     "frozen": _("Take `{name}` as an argument: each call then uses the value that it is given."),
     "shape": _("Keep one shape: pad the smaller input, and pass a mask of what counts."),
-    "dtype": _("Convert the input to one dtype before the call."),
+    "dtype": _("Convert the input to one dtype before the call, as `jnp.asarray(x, dtype)` does."),
+    "rank": _("Give the input the same number of dimensions in each call."),
+    "key": _(
+        "Make all random keys in one way, with `jax.random.key` and one implementation; "
+        "`jax.random.wrap_key_data` turns the numbers of an old one into a new one."
+    ),
     "weak type": _(
         "Give it a dtype before the call, as `jnp.asarray(value, jnp.float32)` does: without one, "
         "an array of a Python number has a weak type too."
@@ -72,11 +98,17 @@ WORDS = {
         "Pass it as an array if the function only computes with it. If shapes or branches depend "
         "on it, it must be static; then use only a few different values."
     ),
+    "static object": _(
+        "Make the object once, outside the loop, and pass the same one to each call; or give its "
+        "class `__eq__` and `__hash__`."
+    ),
     "new function": _(
         "Define the function once, outside the loop, and pass the same object to each call."
     ),
     "missing": _("Pass `{name}` in every call, or in none."),
-    "structure": _("Pass containers of one type, with the same keys and lengths, to each call."),
+    "structure": _(
+        "Pass containers of one type, with the same keys, lengths and static fields, to each call."
+    ),
 }
 
 INNER = _(
@@ -84,9 +116,21 @@ INNER = _(
     "through arguments and results: with `jax.lax.scan` as a part of the carry, with `jax.grad` as "
     "`has_aux=True`."
 )
+INNER_RESULT = _(
+    "JAX traces the function around this line on its own, so the value must leave that function as "
+    "a result: with `jax.lax.scan` as the second output, with `jax.grad` by `has_aux=True`."
+)
+INNER_KEY = _(
+    "JAX traces the function around this line once, however often it runs: give each step a key of "
+    "its own, as a `jax.lax.scan` over `jax.random.split(key, steps)` does."
+)
+BRANCH = _(
+    "Where an `if` or a `while` depends on it, use `jnp.where` or `jax.lax.cond`: jit does not "
+    "know its value."
+)
 
 _EXAMPLES = {
-    "flag": "state", "state result": "record", "container result": "record", "default": "container",
+    "state result": "record", "container result": "record", "default": "container",
     "iterator": "input",
 }  # fmt: skip
 _BY_FORM = {
@@ -95,15 +139,17 @@ _BY_FORM = {
     },
     "output": {"print": "print", "log": "log", "system": "outside"},
     "mutation": {
-        "cache": "cache", "default": "default", "flag": "flag", "setting": "outside",
-        "environment": "outside",
+        "argument": "copy", "cache": "cache", "caller": "caller", "default": "default",
+        "object": "object", "setting": "outside", "environment": "outside",
     },
-    "leak": {"cache": "cache", "kept": "cache"},
+    "leak": {"cache": "cache", "kept": "cache", "tracer": "inner"},
     "retrace": {form: form for form in WORDS},
 }  # fmt: skip
 _BY_KIND = {"hidden input": "input", "output": "write", "frozen value": "frozen"}
 _CONTAINERS = ("array", "container", "argument")
 _ADDING = {"add", "append", "appendleft", "extend"}
+_UNLIKE_STATE = ("caller", "inner", "object", "outside")
+_WITHOUT_EXAMPLE = (*_UNLIKE_STATE, "copy")
 _HIDING = {"__dict__", "eval", "exec", "getattr", "globals", "hasattr", "vars"}
 
 
@@ -122,8 +168,7 @@ class Advice:
       is_argument: whether the thing must come in as an argument.
       is_result: whether it, or what is added to it, must go out as a result.
       example: the name of the worked example; empty if there is none.
-      is_inner: whether the line is in a function that JAX traces on its own, such as the body of a
-        scan.
+      further: more sentences about the case at hand, as ``words``.
 
     References:
       :func:`.explain`.
@@ -133,10 +178,17 @@ class Advice:
     is_argument: bool = False
     is_result: bool = False
     example: str = ""
-    is_inner: bool = False
+    further: tuple[str, ...] = ()
 
 
-def advice(kind: str, form: str, name: str, is_read: bool = True, is_inner: bool = False) -> Advice:
+def advice(
+    kind: str,
+    form: str,
+    name: str,
+    is_read: bool = True,
+    is_inner: bool = False,
+    is_branched: bool = False,
+) -> Advice:
     """Return what to do about a finding.
 
     Args:
@@ -144,7 +196,9 @@ def advice(kind: str, form: str, name: str, is_read: bool = True, is_inner: bool
       form: that of the finding.
       name: that of the finding.
       is_read: for what is changed: whether the function reads it too.
-      is_inner: whether the line is in a function that JAX traces on its own.
+      is_inner: whether the line is in a function that JAX traces on its own, such as the body of a
+        scan.
+      is_branched: whether an ``if`` depends on it.
     """
     topic = _BY_FORM.get(kind, {}).get(form) or _BY_KIND.get(kind, "")
     if kind in ("mutation", "leak") and not topic:
@@ -152,11 +206,22 @@ def advice(kind: str, form: str, name: str, is_read: bool = True, is_inner: bool
         topic += "" if is_read else " result"
     if not topic or topic not in WORDS:
         return Advice()
-    is_result = kind in ("mutation", "leak") and topic not in ("cache", "outside")
+    is_result = kind in ("mutation", "leak") and topic not in ("cache", *_UNLIKE_STATE)
     is_argument = (is_result and is_read) or kind in ("hidden input", "frozen value")
-    is_shown = kind != "retrace" and topic != "outside"
+    is_shown = kind != "retrace" and topic not in _WITHOUT_EXAMPLE
     example = _EXAMPLES.get(topic, topic) if is_shown else ""
-    return Advice(WORDS[topic], is_argument, is_result, example, is_inner and is_result)
+    inner = INNER_KEY if topic == "random" else INNER if is_argument else INNER_RESULT
+    further = {
+        inner: is_inner and (is_result or topic == "random"),
+        BRANCH: is_branched and is_argument and topic not in ("iterator", "input"),
+    }
+    return Advice(
+        WORDS[topic],
+        is_argument,
+        is_result,
+        example,
+        tuple(sentence for sentence, is_said in further.items() if is_said),
+    )
 
 
 @functools.cache
@@ -197,6 +262,52 @@ def is_read(
     return uses != {"written"}
 
 
+def is_branched(name: str, codes: Iterable[types.CodeType], lines: Iterable[int] = ()) -> bool:
+    """Return whether an ``if`` or a ``while`` depends on a thing by its name.
+
+    Args:
+      name: what the source calls the thing; empty for what a call gives.
+      codes: the code of all functions of the user that the call reaches.
+      lines: the lines that make it, whose variables are looked for too.
+    """
+    wanted = frozenset(re.findall(r"\w+", re.sub(r"\[.*", "", name))[-1:])
+    return any(_has_branch(code, wanted, frozenset(lines)) for code in codes)
+
+
+@functools.lru_cache(maxsize=1024)
+def _has_branch(code: types.CodeType, wanted: frozenset[str], made: frozenset[int]) -> bool:
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(code)))
+    except (OSError, SyntaxError):
+        return False
+    nodes = list(ast.walk(ast.increment_lineno(tree, code.co_firstlineno - 1)))
+    targets = {
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and made.intersection(_lines_of(node))
+        for target in ast.walk(ast.Tuple(node.targets))
+        if isinstance(target, ast.Name)
+    }
+    tests = [node.test for node in nodes if isinstance(node, (ast.If, ast.While, ast.IfExp))]
+    parts = [part for test in tests for part in ast.walk(test)]
+    names = {getattr(part, "id", getattr(part, "attr", "")) for part in parts}
+    is_in_test = any(made.intersection(_lines_of(test)) for test in tests)
+    return is_in_test or not names.isdisjoint(wanted | targets)
+
+
+def _lines_of(node: Any) -> range:
+    return range(node.lineno, (node.end_lineno or node.lineno) + 1)
+
+
+def _whole(thing: Any) -> Any:
+    """Return what an item belongs to: of ``losses["train"]``, ``losses``."""
+    while isinstance(thing, ast.Subscript) or (
+        isinstance(thing, ast.Call) and getattr(thing.func, "attr", "") == "setdefault"
+    ):
+        thing = thing.value if isinstance(thing, ast.Subscript) else thing.func.value  # type: ignore[attr-defined]
+    return thing
+
+
 @functools.lru_cache(maxsize=1024)
 def _uses(code: types.CodeType, wanted: frozenset[str], is_replaced: bool) -> frozenset[str]:
     """What code does with variables or attributes of some names: ``"read"``, ``"written"``."""
@@ -217,7 +328,7 @@ def _uses(code: types.CodeType, wanted: frozenset[str], is_replaced: bool) -> fr
             case ast.Subscript(value=thing, ctx=ast.Store()) if node not in augmented:
                 added_to |= set() if is_replaced else {thing}
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=thing, attr=name))):
-                added_to |= {thing} if name in _ADDING else set()
+                added_to |= {_whole(thing)} if name in _ADDING else set()
     named = [
         node
         for node in nodes

@@ -247,15 +247,19 @@ def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
         (_tree, before), (_tree, after) = one, other
         if not hasattr(before, "shape") or not hasattr(after, "shape"):
             if type(before) is not type(after) or before != after:
-                yield "static value", repr(before), repr(after)
+                kind: Any = type(before)
+                is_object = kind.__eq__ is object.__eq__
+                yield "static object" if is_object else "static value", repr(before), repr(after)
             return
         is_key = [jnp.issubdtype(each.dtype, jax.dtypes.prng_key) for each in (before, after)]
-        # of a random key and one of two numbers, the shapes differ only because of the dtypes
-        forms = ("dtype",) if is_key[0] != is_key[1] else ("shape", "dtype", "weak_type")
+        if any(is_key) and before.dtype != after.dtype:
+            yield "key", describe(before), describe(after)
+            return
+        forms = ("ndim" if len(before.shape) != len(after.shape) else "shape", "dtype", "weak_type")
         for form in forms:
             if getattr(before, form) != getattr(after, form):
-                yield form.replace("_", " "), describe(before), describe(after)
-                return
+                name = {"ndim": "rank", "weak_type": "weak type"}.get(form, form)
+                yield name, describe(before), describe(after)
     elif type(one) is not type(other) or one != other:
         yield (
             "structure",

@@ -101,9 +101,13 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
     transformed = hk.transform_with_state(call)
     name = _name_of(function)
     first = _trace_init(transformed.init, rng, args, kwargs)
-    if is_module or first.results or first.error is not None:
-        return _flow_of_pair(name, transformed.init, transformed.apply, rng, args, kwargs, first)
-    return _flow_of_step(name, function, args, kwargs)
+    if not (is_module or first.results or first.error is not None):
+        try:
+            return _flow_of_step(name, function, args, kwargs)
+        except ValueError as error:  # Haiku does not export the class
+            if type(error).__name__ != "MissingRNGError":
+                raise
+    return _flow_of_pair(name, transformed.init, transformed.apply, rng, args, kwargs, first)
 
 
 def _trace_init(init: Any, rng: Any, args: Any, kwargs: Any) -> Trace:
@@ -350,7 +354,11 @@ class _Resolver:
             if marks & set(self.dataflow.marks(origins)) or any(value is c for c in constants)
         ]
         named = [path for path in reached if (leaf.module, leaf.name) in places(path)]
-        if not reached:
+        # what goes out in its place may be the old value, although the new one is used
+        is_replaced = not named and any(
+            (leaf.module, leaf.name) in places(path) for path in self.seen.results
+        )
+        if not reached or is_replaced:
             return dataclasses.replace(leaf, end="unknown" if constants else "dropped")
         result = jax.tree_util.keystr((named or reached)[0])
         return dataclasses.replace(leaf, end="returned", result=result)

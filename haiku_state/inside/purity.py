@@ -17,7 +17,7 @@ from haiku_state.compat import is_live
 from haiku_state.errors.describe import describe
 from haiku_state.errors.language import deferred as _
 from haiku_state.inside import compat
-from haiku_state.inside.advice import advice, is_read
+from haiku_state.inside.advice import advice, is_branched, is_read
 from haiku_state.inside.calls import (
     NEEDS_A_VALUE,
     Call,
@@ -30,13 +30,13 @@ from haiku_state.inside.calls import (
     signature_of,
     start_of,
 )
-from haiku_state.inside.reach import MISSING, Reach, names_in, nested_codes, original
+from haiku_state.inside.reach import MISSING, Reach, leaves_of, names_in, nested_codes, original
 from haiku_state.inside.report import Finding, Report, Sentence, shown
 from haiku_state.inside.watch import Event, Place, Sought, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
-_NOT_TRACED = (str, bytes, set, bytearray)
-"""What jit can neither take nor return."""
+_TRACED = (jax.Array, np.ndarray, int, float, complex, np.generic, type(None))
+"""What jit can take and return."""
 _REFERENCES = {"get": "read", "swap": "write", "addupdate": "write"}
 _CALLBACKS = ("debug_callback", "io_callback", "pure_callback")
 
@@ -87,14 +87,18 @@ def explain(
       <https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#pure-functions>`__.
     """
     if methods is not None:
-        function, args, kwargs = calls_of(function(*args, **kwargs), methods)
+        try:
+            instance = _constructed(function, args, kwargs)
+        except Stopped:
+            return explain(function, *args, **kwargs)
+        function, args, kwargs = calls_of(instance, methods)
     call = Call(function, args, kwargs)
     if (error := call.static_error()) is not None:
         return Report(name_of(function), error=error)
     with contextlib.ExitStack() as caches:
         run = _watched(call, caches)
         reach = run.watch.reach
-        findings = [_finding(event, reach) for event in run.watch.events]
+        findings = [_finding(event, reach) for event in _told_apart(run.watch.events)]
         if not findings and (run.has_leak or reach.is_suspect or reach.opaque):
             findings = list(_unexplained(call, run))
     references, notes, called = _effects(run)
@@ -201,6 +205,32 @@ def explain_retrace(
         with contextlib.ExitStack() as caches:
             findings = list(_new_functions(_watched(Call(function, second, {}), caches)))
     return Report(name_of(function), tuple(map(_advised, findings)), is_retrace=True)
+
+
+def _constructed(cls: Any, args: Any, kwargs: Any) -> Any:
+    """Make an object; what its class changes outside is put back."""
+    call = Call(cls, args, kwargs)
+    watch = Watch(call.start)
+    call.walk(watch.reach)
+    try:
+        return watch.run(lambda: cls(*args, **kwargs))
+    finally:
+        watch.reach.put_streams_back()
+
+
+def _told_apart(events: list[Event]) -> list[Event]:
+    """Name what a line of two objects changes by the ways to them."""
+    holders: dict[Any, set[int]] = collections.defaultdict(set)
+    for event in events:
+        holders[event.name, event.place].add(id(event.holder))
+    return [
+        event._replace(name=event.holder.path(event.key))
+        if event.holder
+        and event.kind in ("mutation", "leak")
+        and len(holders[event.name, event.place]) > 1
+        else event
+        for event in events
+    ]
 
 
 class _Run(NamedTuple):
@@ -365,26 +395,49 @@ def _ordered(findings: Sequence[Finding], start: Place) -> tuple[Finding, ...]:
 
 def _finding(event: Event, reach: Reach) -> Finding:
     before, after = shown(event.before), shown(event.after)
+    if before == after:  # such as those of two tracers
+        before = after = ""
     finding = Finding(event.kind, event.name, *event.place, event.form, before, after)
     holder, names = event.holder, {event.name}
-    if holder is None:
-        return _advised(finding)
+    if holder is None or holder.form == "random":
+        branches = is_branched("", reach.codes, [event.place.line])
+        return _advised(finding, True, event.is_inner, branches)
     names |= {holder.path(event.key)}
     if holder.form in ("argument", "container", "dict key", "array", "default"):
         names |= reach.aliases[id(original(holder.value))]
+    if event.kind == "mutation" and holder.form not in (
+        "argument",
+        "cache",
+        "setting",
+        "environment",
+    ):
+        values = [event.before, event.after]
+        if event.after is MISSING or isinstance(holder.value, (set, bytearray)):
+            return _advised(finding, as_form="caller")
+        if not all(map(_is_traced, values)):
+            is_text = all(
+                isinstance(value, (str, bytes, bool)) or _is_traced(value) for value in values
+            )
+            return _advised(finding, as_form="caller" if is_text else "object")
     # an item that is stored into a list or an array replaces another one
     is_adding = isinstance(holder.value, (dict, set)) or holder.value is None
-    told = _advised(finding, is_read(names, reach.codes, not is_adding), event.is_inner)
-    values = [event.before, event.after, holder.value]
-    if event.after is MISSING or any(isinstance(value, _NOT_TRACED) for value in values):
-        return replace(told, advice=advice("mutation", "setting", event.name))
-    if finding.kind == "mutation" and isinstance(event.after, bool):
-        return replace(told, advice=advice("mutation", "flag", event.name))
-    return told
+    return _advised(
+        finding,
+        is_read(names, reach.codes, not is_adding),
+        event.is_inner,
+        any(is_branched(name, reach.codes) for name in names),
+    )
 
 
-def _advised(finding: Finding, *details: bool) -> Finding:
-    return replace(finding, advice=advice(finding.kind, finding.form, finding.name, *details))
+def _is_traced(value: Any) -> bool:
+    """Whether jit can take and return a value; also a container that is compared as a whole."""
+    leaves = leaves_of(value) if isinstance(value, (list, tuple, dict)) else [value]
+    return value is MISSING or all(isinstance(leaf, _TRACED) for leaf in leaves)
+
+
+def _advised(finding: Finding, *details: bool, as_form: str = "") -> Finding:
+    told = advice(finding.kind, as_form or finding.form, finding.name, *details)
+    return replace(finding, advice=told)
 
 
 def _differences(first: Any, second: Any, start: Place) -> Iterator[Finding]:
@@ -417,7 +470,7 @@ def _frozen(reach: Reach, called: set[types.CodeType]) -> Iterator[Finding]:
     for code in reach.codes:
         for name, lines in names_in(code).reads.items():
             for inner, line in lines.items():
-                if inner not in called:
+                if inner not in called and inner.co_filename != "<string>":
                     places.setdefault(name, Place(inner.co_filename, line))
     groups = collections.defaultdict(list)
     for name, value in reach.constants.items():

@@ -15,6 +15,7 @@ import functools
 import gc
 import inspect
 import io
+import logging
 import operator
 import os
 import random
@@ -259,7 +260,10 @@ def _put_array(value: np.ndarray[Any, Any], saved: Any) -> None:
 def _read_file(value: Any) -> Any:
     """Where an open file or a buffer stands, and what is in a buffer."""
     text = value.getvalue() if hasattr(value, "getvalue") and not value.closed else ""
-    return None if value.closed else (value.tell(), text)
+    try:
+        return None if value.closed else (value.tell(), text)
+    except OSError:  # a file whose lines are iterated over does not tell
+        return MISSING, text
 
 
 def _put_file(value: Any, saved: Any) -> None:
@@ -267,7 +271,8 @@ def _put_file(value: Any, saved: Any) -> None:
         value.seek(0)
         value.truncate()
         value.write(saved[1])
-    value.seek(saved[0])
+    if saved[0] is not MISSING:
+        value.seek(saved[0])
 
 
 def _kept(value: Any) -> list[Any]:
@@ -327,6 +332,15 @@ _WHOLE: list[tuple[Any, str, Callable[[Any], Any], Callable[[Any, Any], Any]]] =
 
 def _environment() -> Access:
     return _named(lambda: dict(os.environ), os.environ.__setitem__, os.environ.__delitem__)
+
+
+def _of_numpy() -> Access:
+    """The settings of NumPy."""
+
+    def read() -> Content:
+        return {"seterr": np.geterr(), "set_printoptions": np.get_printoptions()}
+
+    return _named(read, lambda key, value: getattr(np, key)(**value), lambda key: None)
 
 
 def _settings() -> Access:
@@ -465,6 +479,7 @@ class Reach:
             Holder("numpy.random", "random", numpy_random, _whole(numpy_random)[1]),
             Holder("os.environ", "environment", None, _environment()),
             Holder("jax.config", "setting", jax.config, _settings()),
+            Holder("numpy", "setting", np, _of_numpy()),
         ]
         self.constants: dict[str, Any] = {}
         """Numbers and arrays, by their names."""
@@ -634,6 +649,13 @@ class Reach:
     def _visit_object(self, name: str, value: Any, form: str) -> None:
         """Visit a container, a generator of random numbers, a file, a wrapper, or any object."""
         library, own = library_of_object(value), getattr(value, "__dict__", {})
+        if isinstance(value, logging.Logger):
+            settings = {key: value.__dict__[key] for key in ("level", "disabled", "propagate")}
+            self._add(Holder(name, "setting", value, _space(value.__dict__, settings)))
+            self._add(
+                Holder(f"{name}.handlers", "setting", value.handlers, _whole(value.handlers)[1])
+            )
+            return
         if isinstance(value, functools._lru_cache_wrapper) or _is_wrapper(value):
             self.is_remembered = True
             self.walk(name, value.__wrapped__)

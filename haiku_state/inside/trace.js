@@ -28,6 +28,11 @@
       element.addEventListener("click", () => show(to()));
       return element;
     };
+    // where this call begins, or the one before
+    const behind = () => {
+      const other = steps[shown][0] - (shown > 0 && steps[shown - 1][0] !== steps[shown][0]);
+      return steps.findIndex((step) => step[0] === other);
+    };
     // where the next call begins, or the end of the last one
     const ahead = () => {
       const found = steps.findIndex((step, at) => at > shown && step[0] !== steps[shown][0]);
@@ -83,12 +88,23 @@
       // a button that were disabled would lose the focus, and with it the keys
       back.ariaDisabled = String(shown === 0);
       next.ariaDisabled = skip.ariaDisabled = String(shown === steps.length - 1);
-      code.querySelector(".hs-trace-on")?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+      reveal(code, code.querySelector(".hs-trace-on"));
+      reveal(program, [...program.querySelectorAll(".hs-trace-new")].at(-1));
+    }
+
+    // scrolls a box, and not the page, under whose buttons the mouse is
+    function reveal(box, line) {
+      if (!line) return;
+      const below = line.offsetTop + line.offsetHeight - box.clientHeight;
+      box.scrollTop = Math.min(Math.max(box.scrollTop, below), line.offsetTop);
     }
 
     stepper.addEventListener("keydown", (event) => {
+      const box = event.target;
+      const scrolls = { Arrow: box.scrollWidth > box.clientWidth, Page: box.scrollHeight > box.clientHeight };
+      if (box.tabIndex === 0 && box.role === "group" && scrolls[event.key.match(/Arrow|Page/)?.[0]]) return;
       const to = {
-        ArrowLeft: shown - 1, ArrowRight: shown + 1, PageDown: ahead(), Home: 0, End: Infinity,
+        ArrowLeft: shown - 1, ArrowRight: shown + 1, PageUp: behind(), PageDown: ahead(), Home: 0, End: Infinity,
       }[event.key];
       if (to !== undefined && !event.altKey && !event.ctrlKey && !event.metaKey) {
         event.preventDefault();

@@ -35,7 +35,10 @@ from haiku_state.inside.watch import resolved
 
 _MOST, _FEW = 60, 8
 """So many characters of a value are shown, and an array of so many elements."""
-_TOLD = ("name", "fmt", "length")
+_MOST_OF_RESULT = 240
+_MANY_ITEMS = 100
+"""A container of more items is not looked at."""
+_TOLD = ("name", "fmt", "length", "reverse", "dimensions")
 """What is shown of an equation that calls another program, or Python."""
 
 
@@ -51,17 +54,18 @@ def record_trace(
 
     Args:
       function: a function, a method, a callable object, or the ``apply`` of a Haiku pair. It is
-        jitted here; arguments that hold anything but arrays and numbers are static. If it is
-        already jitted, it is called as is, so Python does not run for arguments with which it
-        has been called before.
+        jitted here; an argument that is a bool, or that holds anything but arrays and numbers, is
+        static. If it is already jitted, it is called as is, so Python does not run for arguments
+        with which it has been called before.
       *calls: the arguments of each call, as a tuple, or a function that makes them from the result
         of the previous call, in order to thread a state.
 
     Returns:
-      The steps of all calls. An error ends its call and is the last of its steps.
+      The steps of all calls. An error ends its call and is the last of its steps; a call that needs
+      the result of that one is not made.
 
     Raises:
-      ArgumentError: the arguments of a call are not a tuple.
+      ArgumentError: the arguments of a call are not a tuple, or there is no call.
 
     Example:
       >>> import haiku_state as hs
@@ -80,7 +84,9 @@ def record_trace(
     """
     recorder = _Recorder(function)
     result: Any = None
-    for call in calls:
+    for call in calls or [None]:
+        if callable(call) and recorder.has_failed:
+            break
         given = call(result) if callable(call) else call
         if not isinstance(given, tuple):
             raise arguments.traced_call(given)
@@ -105,6 +111,8 @@ class _Recorder:
         self._equations: list[tuple[Any, int]] = []
         self._raised: types.FrameType | None = None
         self._has_run = False
+        self.has_failed = False
+        """Whether the last call ended with an error."""
         self._program_of: dict[int, tuple[int, Any]] = {}
         self._names: dict[int, list[ast.expr]] = {}
         self._is_user: dict[str, bool] = {}
@@ -115,35 +123,39 @@ class _Recorder:
         """Trace the function if it has to be, and run its program."""
         self._number += 1
         self._jitted = self._jitted or self._jit(args)
-        shown = ", ".join(_shown(arg) for arg in args)
+        shown = ", ".join(map(_shown, args))
         self._add("call", text=f"{self.name}({shown})", threaded=threaded)
         start, self._equations, self._has_run = len(self.steps), [], False
         signature = signature_of(
             self.function,
-            [_Static(arg) if index in self._static else arg for index, arg in enumerate(args)],
+            [
+                _Static(arg, isinstance(arg, bool)) if index in self._static else arg
+                for index, arg in enumerate(args)
+            ],
         )
         try:
             try:
                 with self._recording():
                     traced = self._jitted.trace(*args)
             finally:
-                reasons = self._changes(signature) if self._has_run else ()
-                first = self.steps[start - 1]._replace(traced=self._has_run, reasons=reasons)
+                first = self.steps[start - 1]
+                if self._has_run:
+                    first = first._replace(traced=True, reasons=self._changes(signature))
                 self.steps[start - 1] = first
             program = self._program(traced.jaxpr, start)
             if not self._has_run:
-                self.steps[start - 1] = first._replace(
-                    program=program, written=len(self.programs[program])
-                )
+                count = len(self.programs[program])
+                self.steps[start - 1] = first._replace(program=program, written=count)
             with contextlib.redirect_stdout(self._printed):
                 result = jax.block_until_ready(self._jitted(*args))
                 jax.effects_barrier()
             count = len(self.programs[program])
-            self._add("run", text=_shown(result), program=program, written=count)
+            text = _shown(result, _MOST_OF_RESULT)
+            self._add("run", text=text, program=program, written=count)
+            self.has_failed = False
         except Exception as error:
-            text = error.what if isinstance(error, HaikuStateError) else str(error).strip()
-            self._add("error", text=": ".join([type(error).__name__, *text.splitlines()[:1]]))
-            result = None
+            self._add("error", text=_told(error))
+            result, self.has_failed = None, True
         self._signatures.append(signature)
         return result
 
@@ -151,7 +163,12 @@ class _Recorder:
         if hasattr(self.function, "lower") and hasattr(self.function, "trace"):
             return self.function
         self._static = [
-            index for index, arg in enumerate(args) if not all(map(is_traced, jax.tree.leaves(arg)))
+            index
+            for index, arg in enumerate(args)
+            if not all(
+                is_traced(leaf) or (isinstance(leaf, bool) and leaf is not arg)
+                for leaf in jax.tree.leaves(arg)
+            )
         ]
 
         @functools.wraps(self.function)
@@ -188,6 +205,8 @@ class _Recorder:
             self._has_run = True
             self._equations.append((frame.f_locals["eqn"].source_info, len(self.steps) - 1))
             return None
+        if not code.co_flags & inspect.CO_OPTIMIZED:
+            return None  # the body of a class
         file = code.co_filename
         if file not in self._is_user:
             # "<string>" is also what dataclasses generate, and from Python 3.13 on a `-c` program
@@ -202,7 +221,7 @@ class _Recorder:
             self._has_run = True
             source = self._source_of(frame.f_code)
             line = frame.f_lineno - self.sources[source].first
-            text = _shown(arg) if event == "return" else ""
+            text = _shown(arg, _MOST_OF_RESULT) if event == "return" else ""
             names = {"source": source, "line": line, "function": frame.f_code.co_name}
             self._add(event, frame, text=text, **names)
             self._raised = None
@@ -227,12 +246,12 @@ class _Recorder:
         for node in self._names_in(frame.f_code):
             try:
                 value = resolved(node, frame)  # which runs no code of the user
-            except Exception:
+                text = _shown(value) if _is_data(value) else ""
+            except Exception:  # also of a list that holds itself
                 continue
-            if not _is_data(value):
-                continue
-            is_tracer = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves_of(value))
-            yield TraceValue(ast.unparse(node), _shown(value), is_tracer)
+            if text:
+                is_tracer = any(isinstance(leaf, jax.core.Tracer) for leaf in leaves_of(value))
+                yield TraceValue(ast.unparse(node), text, is_tracer)
 
     def _names_in(self, code: types.CodeType) -> list[ast.expr]:
         """The names and the attributes that a function's own code mentions, each once."""
@@ -274,20 +293,22 @@ class _Recorder:
         for before in reversed(self._signatures):
             names = [*before, *(name for name in signature if name not in before)]
             pairs = {name: (before.get(name), signature.get(name)) for name in names}
-            reasons = tuple(
+            texts = [
                 f"{name}: {one} → {other}"
                 for name, pair in pairs.items()
                 for _form, one, other in differing(*pair)
-            )
+            ]
+            reasons = tuple(dict.fromkeys(texts))  # dtype and weak type are in one text
             found.append((sum(distance(*pair) for pair in pairs.values()), reasons))
         return min(found, key=lambda each: each[0], default=(0, ()))[1]
 
 
 @dataclasses.dataclass(frozen=True)
 class _Static:
-    """A static argument, of which the value counts and not the type."""
+    """A static argument; a bool is no number."""
 
     value: Any
+    is_bool: bool = False
 
     def __repr__(self) -> str:
         return repr(self.value)
@@ -325,16 +346,28 @@ def _root(node: ast.expr) -> str:
 def _is_data(value: Any) -> bool:
     """Return whether a value is data: not a function, a module, or an object of the user's."""
     if isinstance(value, list | tuple | dict | set):
-        return all(map(_is_data, value.values() if isinstance(value, dict) else value))
+        items = value.values() if isinstance(value, dict) else value
+        return len(value) <= _MANY_ITEMS and all(map(_is_data, items))
     return isinstance(
         value, jax.Array | np.ndarray | np.generic | int | float | complex | str | None
     )
 
 
-def _shown(value: Any) -> str:
+def _told(error: Exception) -> str:
+    """What an error says first."""
+    lines = error.what if isinstance(error, HaikuStateError) else str(error)
+    told = [line.strip() for line in lines.splitlines() if line.strip()]
+    if told and told[0].endswith(":"):
+        told = [told[0].partition(" Traceback (most")[0], told[-1]]
+    return ": ".join([type(error).__name__, " ".join(told[: 1 + (len(told) == 2)])])
+
+
+def _shown(value: Any, most: int = _MOST) -> str:
     """A value in a few characters."""
     if isinstance(value, jax.core.Tracer):
         return describe(value)
+    if isinstance(value, jax.Array) and value.is_deleted():
+        return f"{describe(value)} (deleted)"
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             with jax.ensure_compile_time_eval():  # the equation is not the user's
@@ -344,17 +377,23 @@ def _shown(value: Any) -> str:
             return describe(value)
         rounded = np.asarray(value)
         if np.issubdtype(rounded.dtype, np.inexact):
-            rounded = rounded.round(4)
+            decimals = rounded.round(4)
+            is_lost = (abs(rounded) < 1e-3) & (decimals != rounded)
+            if is_lost.any():  # 3e-05 is not 0
+                return str(np.vectorize(lambda one: float(f"{one:.4g}"))(rounded).tolist())
+            rounded = decimals
         if rounded.ndim == 0:
             return str(rounded[()])
         return " ".join(np.array2string(rounded, separator=", ").split()).replace("[ ", "[")
     if isinstance(value, dict):
-        text = "{" + ", ".join(f"{key!r}: {_shown(item)}" for key, item in value.items()) + "}"
+        text = (
+            "{" + ", ".join(f"{key!r}: {_shown(item, most)}" for key, item in value.items()) + "}"
+        )
     elif isinstance(value, list):
-        text = f"[{', '.join(map(_shown, value))}]"
+        text = f"[{', '.join(_shown(item, most) for item in value)}]"
     elif isinstance(value, tuple):
         fields = getattr(value, "_fields", ())
-        items = [_shown(item) for item in value]
+        items = [_shown(item, most) for item in value]
         if fields:
             named = ", ".join(f"{name}={item}" for name, item in zip(fields, items, strict=True))
             text = f"{type(value).__name__}({named})"
@@ -363,7 +402,7 @@ def _shown(value: Any) -> str:
     else:
         text = repr(value)
     text = " ".join(text.split())
-    return text if len(text) <= _MOST else f"{text[: _MOST - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _plain(printed: Any) -> str:
@@ -372,7 +411,7 @@ def _plain(printed: Any) -> str:
 
 
 def _lines_of(
-    jaxpr: Any, at: dict[int, int], last: int, seen: list[Any]
+    jaxpr: Any, at: dict[int, int], last: int, seen: list[Any], printed: str = ""
 ) -> Iterator[tuple[str, int]]:
     """Yield the inputs of a program, its equations and what it returns, each with its step.
 
@@ -384,18 +423,22 @@ def _lines_of(
       at: the step at which an equation was written, by the id of its source_info.
       last: the step for all others.
       seen: the programs inside that have come already.
+      printed: the program as JAX prints it within the one around it, whose letters go on there.
     """
-    inputs, *equations, outputs = _printed(jaxpr)
+    inputs, *equations, outputs = _printed(jaxpr, printed or _plain(jaxpr))
     steps = [at.get(id(equation.source_info), last) for equation in jaxpr.eqns]
     yield inputs, last
     for equation, text, own in zip(jaxpr.eqns, equations, steps, strict=True):
-        programs = dict(programs_in(equation))
+        programs = dict(sorted(programs_in(equation), key=lambda pair: pair[0].partition("[")[0]))
+        blocks = _blocks(text)
+        if len(blocks) != len(programs):  # such as one that is printed before
+            blocks = [""] * len(programs)
         inner: list[list[tuple[str, int]]] = []
-        for name, program in programs.items():
+        for (name, program), block in zip(programs.items(), blocks, strict=True):
             if any(program is one for one in seen):
                 continue
             seen.append(program)
-            lines = [*_lines_of(program, at, own, seen)]
+            lines = [*_lines_of(program, at, own, seen, block)]
             file, is_run = compat.file_of(program), any(step != own for _text, step in lines)
             if is_run or (file and not library_of(file)):
                 (head, first), *rest = lines
@@ -414,14 +457,35 @@ def _shortened(equation: Any, text: str) -> str:
     words, count = text.split(), len(equation.outvars)
     written = words[: count + 1 if count else 0]  # with the "="
     name = words[len(written)].partition("[")[0]
-    told = " ".join(f"{key}={equation.params[key]}" for key in _TOLD if key in equation.params)
+    params = {key: equation.params[key] for key in _TOLD if equation.params.get(key)}
+    if "name" not in params and (match := re.match(r"[^{]*?\[\s*name=(\w+)", text)):
+        params = {"name": match[1], **params}
+    told = " ".join(f"{key}={value}" for key, value in params.items())
     read = words[len(words) - len(equation.invars) :]
     return " ".join([*written, f"{name}[{told}]" if told else name, *read])
 
 
-def _printed(jaxpr: Any) -> tuple[str, ...]:
+def _blocks(text: str) -> list[str]:
+    """Return the programs within an equation as JAX prints them, with the indent of outer ones."""
+    found: list[str] = []
+    start = text.find("{ lambda")
+    while start >= 0:
+        depth, end = 0, start
+        for end in range(start, len(text)):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            if not depth:
+                break
+        block = text[start : end + 1]
+        indent = re.match(" *", block.rpartition("\n")[2])
+        more = len(indent[0]) - 2 if "\n" in block and indent else 0
+        found.append(block.replace("\n" + " " * more, "\n"))
+        start = text.find("{ lambda", end)
+    return found
+
+
+def _printed(jaxpr: Any, text: str) -> tuple[str, ...]:
     """Return the inputs of a program as JAX prints them, its equations, and what it returns."""
-    text = _plain(jaxpr)  # programs that it calls more than once may stand before it
+    # programs that it calls more than once may stand before it
     head, _let, body = text[text.rfind("\n{ lambda") + 1 :].partition(". let")
     body, _in, outputs = body.rpartition(" in (")
     equations: list[str] = []

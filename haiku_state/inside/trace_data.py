@@ -15,6 +15,10 @@ SENTENCES = {
     "call": _("Call {call}: {text}."),
     "threaded": _("Call {call}, with arguments from the previous result: {text}."),
     "first": _("No compiled program fits yet, so Python runs the function."),
+    "setting": _(
+        "No compiled program fits, so Python runs again. The arguments are not new, so something "
+        "else is, such as a setting of JAX."
+    ),
     "again": _(
         "No compiled program fits, so Python runs again. New since the call that is most like "
         "this one: {reasons}."
@@ -187,7 +191,11 @@ def sentence(trace: "Trace", step: "TraceStep", language: str | None = None) -> 
     kinds = [step.kind]
     if step.kind == "call":
         kinds = ["threaded" if step.threaded else "call"]
-        kinds.append("known" if not step.traced else "again" if step.reasons else "first")
+        is_new = all(one.call >= step.call or not one.traced for one in trace.steps)
+        if step.traced:
+            kinds.append("again" if step.reasons else "first" if is_new else "setting")
+        elif step.program is not None:
+            kinds.append("known")
     said = [
         translated(SENTENCES[kind], language).format(
             call=step.call, function=step.function, text=text, reasons=reasons
@@ -210,21 +218,18 @@ def _news(trace: "Trace") -> Iterator[tuple["TraceStep", tuple[str, ...]]]:
 def as_text(trace: "Trace") -> str:
     """Write the steps one below the other."""
     lines: list[str] = []
-    tracer, printed = (translated(LABELS[name]) for name in ("tracer", "printed"))
     for step, news in _news(trace):
         written = [f"         + {line}".replace("\n", "\n           ") for line in news]
         lines += written if step.kind != "call" else []
         if step.printed:
-            lines.append(
-                f"         {printed}: {step.printed.strip()}".replace("\n", "\n           ")
-            )
-        values = "; ".join(_value(value, tracer) for value in step.values)
+            lines.append(f"         {_printed(step)}".replace("\n", "\n           "))
+        values = _told(step)
         if step.kind == "line":
             code = f"  {_number(trace, step):>5}  {_code(trace, step)}"
             lines.append(f"{code:<44}  # {values}" if values else code)
         else:
             lines.append(f"{'' if step.kind == 'call' else '  '}{sentence(trace, step)}")
-            if values and step.kind in ("run", "error"):
+            if values and step.kind != "call":
                 lines.append(f"         {values}")
             lines += written if step.kind == "call" else []
     return "\n".join(lines)
@@ -284,23 +289,28 @@ def _items(trace: "Trace") -> Iterator[str]:
         said = "" if is_line else _in_each("said", functools.partial(sentence, trace, step))
         parts = [
             f"<pre>{html.escape(written)}</pre>" * bool(news),
+            _in_each("told", functools.partial(_printed, step)) * bool(step.printed),
             f"<code>{html.escape(_code(trace, step))}</code>" if is_line else said,
-            _in_each("told", functools.partial(_told, step)),
+            _in_each("told", functools.partial(_told, step)) * (step.kind != "call"),
         ]
         yield f"<li>{''.join(parts)}</li>"
 
 
-def _told(step: "TraceStep", language: str) -> str:
-    """Say what the names stand for, and what was printed."""
-    tracer, printed = (translated(LABELS[name], language) for name in ("tracer", "printed"))
-    told = [_value(value, tracer) for value in step.values if step.kind != "call"]
-    return "; ".join([*told, *([f"{printed}: {step.printed.strip()}"] if step.printed else [])])
+def _printed(step: "TraceStep", language: str | None = None) -> str:
+    """Say what was printed."""
+    return f"{translated(LABELS['printed'], language)}: {step.printed.rstrip()}"
 
 
-def _in_each(role: str, say: Callable[[str], str]) -> str:
+def _told(step: "TraceStep", language: str | None = None) -> str:
+    """Say what the names stand for."""
+    tracer = translated(LABELS["tracer"], language)
+    return "; ".join(_value(value, tracer) for value in step.values)
+
+
+def _in_each(role: str, text_in: Callable[[str], str]) -> str:
     """Say something in each language; the styles show one."""
     texts = "".join(
-        f'<span lang="{each.tag}">{html.escape(say(each.code))}</span>'
+        f'<span lang="{each.tag}">{html.escape(text_in(each.code))}</span>'
         for each in languages().values()
     )
     return f'<span class="hs-trace-texts hs-trace-{role}">{texts}</span>'

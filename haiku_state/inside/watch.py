@@ -34,6 +34,7 @@ import numpy as np
 
 from haiku_state.inside import compat
 from haiku_state.inside.reach import (
+    CONTAINERS,
     FRAMEWORKS,
     Change,
     Holder,
@@ -134,6 +135,14 @@ _SEEDED = (np.random.RandomState, np.random.default_rng, random.Random)
 _SILENT = FRAMEWORKS - {"numpy"}
 _BOOKKEEPING = ("warnings.py", "linecache.py", "tokenize.py", "inspect.py")
 """Files of Python's library that ask on their own account."""
+_WAITING = (
+    "/threading.py",
+    "/queue.py",
+    "/futures/_base.py",
+    "/futures/thread.py",
+    "/selectors.py",
+)
+"""Files of Python's library that look at the clock in order to wait."""
 _SEED = random.Random.seed.__code__
 _ENVIRONMENT = {type(os.environ).__getitem__.__code__, type(os.environ).__iter__.__code__}
 *_AROUND_JIT, _JIT = compat.jit_codes()
@@ -141,6 +150,9 @@ _FEW = 20
 """So many things that have changed are compared after each line, whatever it names."""
 _ONE_THREAD = threading.RLock()
 """What is replaced belongs to all threads."""
+
+_OF_ARRAYS = ("at", "dtype", "ndim", "shape", "size")
+"""Attributes of an array that compute nothing."""
 
 _UNKNOWN = object()
 
@@ -291,7 +303,7 @@ class Watch:
         name = event.removeprefix("builtins.")
         if self.note(kind, form, name, sys._getframe(2)) and is_marked:
             self.has_stopped_thread |= threading.get_ident() != self._thread
-            # which ends a thread without a word
+            # which ends a thread silently
             raise SystemExit if threading.get_ident() != self._thread else Stopped
 
     # what has changed
@@ -330,7 +342,10 @@ class Watch:
             self._compare_line()
         for holder in self.reach.holders:
             with contextlib.suppress(Exception):
-                if keys := {change.key for change in holder.changes()}:
+                keys = {change.key for change in holder.changes()}
+                if isinstance(holder.value, types.ModuleType) and library_of_object(holder.value):
+                    keys -= {key for key in keys if str(key).startswith("_")}  # such as a cache
+                if keys:
                     self.changed.setdefault(holder.known, set()).update(keys)
         self.events = [
             event
@@ -347,10 +362,14 @@ class Watch:
             is_written = holder.form == "file" and change.before[1] != change.after[1]
             kind = "output" if is_written else "hidden input"
             name = next(self._uses(holder.value), holder.name)
-            return Event(kind, name, self.place, holder.form, holder=holder, key=change.key)
+            is_inner = compat.trace_state() != self._outer
+            place, form = self.place, holder.form
+            return Event(kind, name, place, form, holder=holder, key=change.key, is_inner=is_inner)
         if holder.form != "argument" and tracers_in(after, before):
             kind = "leak"
         form = holder.form
+        if form == "argument" and not isinstance(holder.value, CONTAINERS):
+            form = "attribute"
         if form in ("cache", "kept"):
             after = after[0]
         how = inspect.getattr_static(type(holder.value), str(change.key), None)
@@ -386,6 +405,7 @@ class Watch:
                 break
             file = caller.f_code.co_filename.replace("\\", "/")
             is_known = file.endswith(_BOOKKEEPING) or "/logging/" in file or "/asyncio/" in file
+            is_known |= form == "clock" and file.endswith(_WAITING)
             is_import = file.startswith("<frozen importlib")
             if is_import or (is_asked and is_known) or library_of(file) in _SILENT:
                 return False
@@ -397,6 +417,7 @@ class Watch:
             self.events.append(Event(kind, name, self.place, form))
             return True
         self._stand(caller)
+        is_inner = compat.trace_state() != self._outer
         node = standing(caller)
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if form == "iterator":
@@ -407,7 +428,7 @@ class Watch:
             form = "seed"
         if ("os.environ", self.place) in [(one.name, one.place) for one in self.events[-1:]]:
             return True  # all of it is read, one after the other
-        self.events.append(Event(kind, name, self.place, form))
+        self.events.append(Event(kind, name, self.place, form, is_inner=is_inner))
         return True
 
     def is_of_user(self, frame: types.FrameType) -> bool:
@@ -448,7 +469,8 @@ class Watch:
             given = [call.func, *call.args, *(keyword.value for keyword in call.keywords)]
             parts = [getattr(self._value(given[0]), "__self__", None), *map(self._value, given[1:])]
             if any(part is value for part in parts):
-                yield ast.unparse(call.func)
+                name = ast.unparse(call.func)
+                yield ast.unparse(call) if name == "next" else name
 
     def _is_given(self, frame: types.FrameType, name: str) -> bool:
         """Whether a call gets what it would else ask for: a time, or a seed."""
@@ -564,6 +586,9 @@ class _Stream(StandIn):
     def __getattr__(self, name: str) -> Any:
         value = getattr(self.stands_for, name)
         is_asking = callable(value) and not name.startswith("__")
+        if isinstance(self.stands_for, io.IOBase) and name.startswith("read") and is_asking:
+            self._watch.note("hidden input", "file", f"{self._name}.{name}", sys._getframe(1))
+            raise Stopped  # it would not stay where it is
         if isinstance(self.stands_for, io.IOBase) or not is_asking:
             return value
         return lambda *args: getattr(self._asked(f"{self._name}.{name}"), name)(*args)
@@ -652,6 +677,8 @@ def resolved(node: ast.expr, frame: types.FrameType) -> Any:
     if not isinstance(node, ast.Attribute):
         raise NameError(ast.dump(node))
     owner = resolved(node.value, frame)
+    if isinstance(owner, jax.Array) and node.attr not in _OF_ARRAYS:
+        raise NameError(node.attr)  # `x.T` would write an equation
     if isinstance(owner, types.ModuleType) or library_of_object(owner):
         return getattr(owner, node.attr)
     value = inspect.getattr_static(owner, node.attr)

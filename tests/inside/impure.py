@@ -195,7 +195,7 @@ def through_two_methods():
             return 2 * x
 
         def _count(self):
-            self.n += 1  # finds: mutation self.n
+            self.n += 1  # finds: mutation self.layers[0].n; mutation self.layers[1].n
 
     class Model:
         def __init__(self):
@@ -212,22 +212,22 @@ def through_two_methods():
 @made(x)
 def train_mode_like_pytorch():
     class Module:
-        def __init__(self, *children):
-            self.children = children
+        def __init__(self, *parts):
+            self.parts = parts
             self.training = False
 
         def train(self, mode=True):
-            self.training = mode  # finds: mutation self.training
-            for child in self.children:
+            self.training = mode  # finds: mutation model.training; mutation model.parts[0].training
+            for child in self.parts:
                 child.train(mode)
             return self
 
         def __call__(self, x):
-            for child in self.children:
+            for child in self.parts:
                 x = child(x)
             return x * 0.5 if self.training else x
 
-    model = Module(Module(), Module())
+    model = Module(Module())
 
     def loss(x):
         model.train()

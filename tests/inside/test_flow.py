@@ -783,3 +783,23 @@ def test_a_flow_is_plain_data():
     assert flow == record_flow(hs.Counter)
     assert hash(flow) == hash(record_flow(hs.Counter))
     assert all(name in inspect.getsource(Flow) for name in ("events", "modules", "leaves"))
+
+
+def test_a_function_without_params_that_draws_is_drawn():
+    flow = hs.record_flow(
+        lambda x: hk.dropout(hk.next_rng_key(), 0.5, hk.Flatten()(x)), jnp.ones(3)
+    )
+    assert [module.path for module in flow.modules] == ["flatten"]
+
+
+def test_a_new_value_that_is_used_but_not_returned_in_its_place_is_dropped():
+    norm = hk.transform_with_state(lambda x: hk.BatchNorm(True, True, 0.9, name="norm")(x, True))
+    batch = jnp.ones((3, 2))
+    params, state = norm.init(None, batch)
+
+    def step(params, state, x):
+        y, new = norm.apply(params, state, None, x)
+        return y + new["norm/~/mean_ema"]["average"], state
+
+    ends = {leaf.end for leaf in hs.record_flow(step, params, state, batch).leaves}
+    assert ends == {"", "dropped"}

@@ -17,13 +17,17 @@ from haiku_state.inside.report import EFFECTS, KINDS, Finding, Report
 
 SOURCE = "def tick(x):\n    counter.n += 1\n    return x * counter.n * scale\n"
 FORMS = {
-    "mutation": ["attribute", "class attribute", "global", "container", "dict key", "default"],
+    "mutation": [
+        *("attribute", "class attribute", "global", "container", "dict key", "default"),
+        *("argument", "caller", "object"),
+    ],
     "hidden input": ["random", "clock", "environment", "file", "iterator", "input", "system"],
     "output": ["print", "log", "file"],
     "frozen value": ["number", "big array"],
     "leak": ["attribute", "tracer", "cache"],
     "retrace": [
         *("shape", "dtype", "weak type", "static value", "new function", "structure", "missing"),
+        *("rank", "key", "static object"),
     ],
     "reference": ["read", "write", ""],
     "effect": ["io_callback", "debug_callback", "pure_callback"],

@@ -356,7 +356,8 @@ def test_a_trace_for_no_visible_reason_is_not_called_the_first():
 
     trace = hs.record_trace(count, (0,), clear)
     assert [step.traced for step in trace.steps if step.kind == "call"] == [True, True]
-    assert repr(trace).count("No compiled program fits yet") == 2
+    assert repr(trace).count("No compiled program fits yet") == 1
+    assert repr(trace).count("The arguments are not new") == 1
 
 
 calls = []
@@ -592,3 +593,72 @@ def test_without_scripts_and_on_paper_there_is_a_list(open_page):
     page.emulate_media(media="print")
     assert page.locator(".hs-trace ol").is_visible()
     assert not page.locator(".hs-trace-stepper").is_visible()
+
+
+def test_an_attribute_that_computes_is_not_asked_for():
+    def gram(x):
+        y = x.T @ x
+        return y.real
+
+    (program,) = hs.record_trace(gram, (jnp.ones((2, 3)),)).programs
+    assert sum("transpose" in line for line in program) == 1
+
+
+def test_small_numbers_are_not_shown_as_zero():
+    def scaled(x):
+        return x * 3e-5
+
+    trace = hs.record_trace(scaled, (1.0,), (jnp.array([0.0, 1e-2]),))
+    assert [step.text for step in trace.steps if step.kind == "run"] == ["3e-05", "[0.0, 3e-07]"]
+
+
+def test_what_an_equation_says_of_its_program_is_kept():
+    def backwards(xs):
+        return jax.lax.scan(lambda c, x: (c + x, c), 0.0, jax.nn.relu(xs), reverse=True)
+
+    text = str(hs.record_trace(backwards, (jnp.ones(3),)))
+    assert "scan[length=3 reverse=True]" in text
+    assert "[name=relu]" in text
+
+
+def test_inner_programs_have_letters_of_their_own():
+    def total(xs):
+        def body(carry, x):
+            return carry + x, carry * x
+
+        last, ys = jax.lax.scan(body, jnp.float32(0), xs)
+        return last + ys.sum()
+
+    (program,) = hs.record_trace(total, (jnp.ones(3),)).programs
+    made = [line.split(":")[0].strip() for line in program if " = " in line]
+    assert len(set(made)) == len(made)
+
+
+def test_an_error_is_the_last_of_its_steps_and_ends_what_needs_a_result():
+    donating = jax.jit(lambda w: w * 2, donate_argnums=0)
+    w = jnp.ones(3)
+    trace = hs.record_trace(donating, (w,), (w,))
+    assert trace.steps[-1].kind == "error"
+    assert "deleted" in trace.steps[-1].text
+
+    def branching(x):
+        return x if x > 0 else -x
+
+    trace = hs.record_trace(branching, (1.0,), lambda result: (result[0],))
+    assert [step.kind for step in trace.steps if step.kind in ("call", "error")] == [
+        "call",
+        "error",
+    ]
+    with pytest.raises(hs.errors.ArgumentError):
+        hs.record_trace(branching)
+
+
+def test_a_call_that_cannot_be_traced_is_not_told_to_be_known():
+    def product(a, b):
+        return a * b
+
+    text = str(hs.record_trace(product, (1.0, 2.0), (2.0, "b")))
+    assert "It has been traced" not in text
+    flag = hs.record_trace(product, (1.0, True), (1.0, 1))
+    assert [step.reasons for step in flag.steps if step.kind == "call"] == [(), ("b: True → 1",)]
+    hs.record_trace(lambda batch: batch["x"] * 2, ({"x": jnp.ones(2), "is_last": True},))

@@ -45,7 +45,6 @@ EXEMPT = {
     ("archaic", "whoever the patient is"): "it does not matter which patient",
     ("and", "and no key is used twice"): "a second claim, not a contrast",
     ("and", "and rng is always required"): "a second claim, not a contrast",
-    ("spelling", "spelling("): "the name of a function",
 }
 
 

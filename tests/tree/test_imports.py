@@ -33,7 +33,7 @@ MODULES_MAY = {"haiku", "jax", "numpy"}
 OPTAX = ("update/", "recipes/", "commands/", "exercises/course/")
 DEVICES = (
     "update/", "processes/", "compat.py",
-    "inside/trace.py", "inside/compat.py",  # what jit does is recorded
+    "inside/trace.py", "inside/compare.py", "inside/compat.py",  # what jit does is seen
     "recipes/accumulation.py",  # it is a scan over microbatches
     "storage/checkpoint.py", "storage/leaves.py",  # arrays are saved and restored where they are
     "commands/doctor/probe.py",  # it lists what JAX finds

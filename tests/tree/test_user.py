@@ -12,6 +12,7 @@ OTHERS = {
     "user.py": "starts them all",
     "benchmarks": "each contender gets the devices and threads that are compared",
     "distributions": "runs without JAX, and makes environments of its own",
+    "inside/test_purity.py": "a function that begins one is stopped before",
     "inside/test_seeds.py": "runs the tests themselves, each time with another seed of hashes",
     "lessons": "gives each lesson the settings of the site's kernels",
     "matrix": "asks the environment of tox itself",
