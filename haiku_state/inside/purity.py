@@ -1,5 +1,6 @@
 """Why a function is not pure: `explain`, `explain_retrace`, and `assert_pure` for tests."""
 
+import array
 import ast
 import collections
 import contextlib
@@ -35,8 +36,10 @@ from haiku_state.inside.report import Finding, Report, Sentence, shown
 from haiku_state.inside.watch import Event, Place, Sought, Stopped, Watch, expressions_on
 
 _MANY_BYTES = 1 << 20
-_TRACED = (jax.Array, np.ndarray, int, float, complex, np.generic, type(None))
-"""What jit can take and return."""
+_FEW_OBJECTS = 4
+"""Of more objects that a line changes, one is named."""
+_TRACED = (jax.Array, np.ndarray, int, float, complex, np.generic, array.array, type(None))
+"""What jit can take and return, if need be as an array."""
 _REFERENCES = {"get": "read", "swap": "write", "addupdate": "write"}
 _CALLBACKS = ("debug_callback", "io_callback", "pure_callback")
 
@@ -227,7 +230,7 @@ def _told_apart(events: list[Event]) -> list[Event]:
         event._replace(name=event.holder.path(event.key))
         if event.holder
         and event.kind in ("mutation", "leak")
-        and len(holders[event.name, event.place]) > 1
+        and 1 < len(holders[event.name, event.place]) <= _FEW_OBJECTS
         else event
         for event in events
     ]
