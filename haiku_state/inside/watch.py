@@ -400,9 +400,11 @@ class Watch:
             return False
         is_own = threading.get_ident() == self._thread
         caller: types.FrameType | None = None
+        callee = name.rpartition(".")[2]
         for caller in _callers(frame):
             if self.is_of_user(caller):
                 break
+            callee = caller.f_code.co_name
             file = caller.f_code.co_filename.replace("\\", "/")
             is_known = file.endswith(_BOOKKEEPING) or "/logging/" in file or "/asyncio/" in file
             is_known |= form == "clock" and file.endswith(_WAITING)
@@ -419,6 +421,9 @@ class Watch:
         self._stand(caller)
         is_inner = compat.trace_state() != self._outer
         node = standing(caller)
+        if node is None:  # Python 3.10 does not tell it where there are two calls
+            calls = self._nodes(ast.Call)
+            node = next((c for c in calls if getattr(c.func, "attr", "") == callee), None)
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if form == "iterator":
             name = ast.unparse(node) if called == "next" else name  # type: ignore[arg-type]

@@ -277,7 +277,9 @@ def test_a_retrace_is_not_called_impure():
     assert str(report).startswith("The second call of `<lambda>` is traced again: 1 difference\n")
     assert report.pure
     report = explain_retrace(lambda value: value, [x], [x])
-    assert str(report).startswith("The second call of `<lambda>` uses the program of the first call.")
+    assert str(report).startswith(
+        "The second call of `<lambda>` uses the program of the first call."
+    )
 
 
 def test_what_only_its_frame_shows_is_found_and_restored(monkeypatch):

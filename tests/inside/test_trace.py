@@ -618,7 +618,9 @@ def test_what_an_equation_says_of_its_program_is_kept():
 
     text = str(hs.record_trace(backwards, (jnp.ones(3),)))
     assert "scan[length=3 reverse=True]" in text
-    assert "[name=relu]" in text
+    printed = str(jax.make_jaxpr(backwards)(jnp.ones(3)))
+    is_named = re.search(r"custom_jvp_call\[\s*name=relu", printed)  # not by every JAX
+    assert ("custom_jvp_call[name=relu]" in text) == bool(is_named)
 
 
 def test_inner_programs_have_letters_of_their_own():
