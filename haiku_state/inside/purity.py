@@ -267,6 +267,7 @@ def _watched(call: Call, caches: contextlib.ExitStack) -> _Run:
         if static.error is None or isinstance(run.error, NEEDS_A_VALUE):
             run = static
     if sought := run.watch.changed:
+        run.watch.reach.holders.clear()  # and with them the copies of large arrays
         run = traced(run.is_static, sought)
         if missing := run.watch.not_located():
             run = traced(run.is_static, sought, missing)

@@ -64,6 +64,8 @@ _HIDING = {"__import__", "compile", "eval", "exec", "globals", "jit", "vars"}
 _REMEMBERS = re.compile("jit|map|scan|loop|cond|switch|checkpoint|remat|custom|shape")
 """What JAX calls functions whose argument it does not trace twice, and others like them."""
 
+_MANY = 1 << 20
+"""So many bytes of an array are compared at once."""
 _PYTHON = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -363,7 +365,13 @@ def same(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, np.ndarray):
-        return one.shape == other.shape and np.array_equal(_bits(one), _bits(other))
+        if one.shape != other.shape:
+            return False
+        first, second = _bits(one), _bits(other)
+        parts = [
+            slice(n, n + _MANY) for n in range(0, first.size, _MANY)
+        ]  # each is soon free again
+        return all(np.array_equal(first[part], second[part]) for part in parts)
     if isinstance(one, (list, tuple)):
         if len(one) != len(other):
             return False
