@@ -419,9 +419,7 @@ def _finding(event: Event, reach: Reach) -> Finding:
         if event.after is MISSING or isinstance(holder.value, (set, bytearray)):
             return _advised(finding, as_form="caller")
         if not all(map(_is_traced, values)):
-            is_text = all(
-                isinstance(value, (str, bytes, bool)) or _is_traced(value) for value in values
-            )
+            is_text = all(_is_traced(value, (*_TRACED, str, bytes)) for value in values)
             return _advised(finding, as_form="caller" if is_text else "object")
     # an item that is stored into a list or an array replaces another one
     is_adding = isinstance(holder.value, (dict, set)) or holder.value is None
@@ -433,10 +431,10 @@ def _finding(event: Event, reach: Reach) -> Finding:
     )
 
 
-def _is_traced(value: Any) -> bool:
+def _is_traced(value: Any, kinds: tuple[Any, ...] = _TRACED) -> bool:
     """Whether jit can take and return a value; also a container that is compared as a whole."""
     leaves = leaves_of(value) if isinstance(value, (list, tuple, dict)) else [value]
-    return value is MISSING or all(isinstance(leaf, _TRACED) for leaf in leaves)
+    return value is MISSING or all(isinstance(leaf, kinds) for leaf in leaves)
 
 
 def _advised(finding: Finding, *details: bool, as_form: str = "") -> Finding:
