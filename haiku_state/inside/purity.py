@@ -404,17 +404,14 @@ def _finding(event: Event, reach: Reach) -> Finding:
     finding = Finding(event.kind, event.name, *event.place, event.form, before, after)
     holder, names = event.holder, {event.name}
     if holder is None or holder.form == "random":
-        branches = is_branched("", reach.codes, [event.place.line])
+        codes = [code for code in reach.codes if code.co_filename == event.place.file]
+        branches = is_branched("", codes, [event.place.line])
         return _advised(finding, True, event.is_inner, branches)
     names |= {holder.path(event.key)}
     if holder.form in ("argument", "container", "dict key", "array", "default"):
         names |= reach.aliases[id(original(holder.value))]
-    if event.kind == "mutation" and holder.form not in (
-        "argument",
-        "cache",
-        "setting",
-        "environment",
-    ):
+    is_told_by_form = holder.form in ("argument", "cache", "setting", "environment")
+    if event.kind == "mutation" and not is_told_by_form:
         values = [event.before, event.after]
         if event.after is MISSING or isinstance(holder.value, (set, bytearray)):
             return _advised(finding, as_form="caller")

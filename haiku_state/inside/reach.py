@@ -368,9 +368,8 @@ def same(one: Any, other: Any) -> bool:
         if one.shape != other.shape:
             return False
         first, second = _bits(one), _bits(other)
-        parts = [
-            slice(n, n + _MANY) for n in range(0, first.size, _MANY)
-        ]  # each is soon free again
+        # what NumPy makes in order to compare a part is soon free again
+        parts = [slice(start, start + _MANY) for start in range(0, first.size, _MANY)]
         return all(np.array_equal(first[part], second[part]) for part in parts)
     if isinstance(one, (list, tuple)):
         if len(one) != len(other):

@@ -466,19 +466,6 @@ def test_a_body_that_no_call_runs_is_told():
 # ---- Samples of what was said wrongly
 
 
-def test_a_variable_that_is_made_by_its_name_is_found_and_undone(user):
-    # in a process of its own, as below: everything around is reached
-    code = (
-        "import haiku_state as hs\n"
-        "def call(x):\n    globals()['made'] = 3\n    return x\n"
-        "[finding] = hs.explain(call, 1.0).findings\n"
-        "assert (finding.kind, finding.name) == ('mutation', 'made')\n"
-        "assert 'made' not in globals()\n"
-    )
-    ran = user.python("-c", code)
-    assert (ran.returncode, ran.stderr) == (0, "")
-
-
 def test_changes_of_a_numpy_argument_could_not_be_seen():
     def call(a):
         a += 1
@@ -635,16 +622,30 @@ def test_stdout_is_back_whatever_names_it():
     assert sys.stdout is before
 
 
-def test_stdout_is_back_where_everything_around_is_reached(user):
+MADE = """
+import haiku_state as hs
+def call(x):
+    globals()["made"] = 3
+    return x
+[finding] = hs.explain(call, 1.0).findings
+assert (finding.kind, finding.name) == ("mutation", "made")
+assert "made" not in globals()
+"""
+STDOUT = """
+import sys, haiku_state as hs
+def show(): sys.stdout.write("h")
+def call(x):
+    exec("m = globals()")
+    return x
+before = sys.stdout
+hs.explain(call, 1.0)
+assert sys.stdout is before
+"""
+
+
+@pytest.mark.parametrize("code", [MADE, STDOUT])
+def test_everything_around_is_put_back_where_it_is_reached(code, user):
     # in a process of its own: among everything there would be what the test's worker talks through
-    code = (
-        "import sys, haiku_state as hs\n"
-        "def show(): sys.stdout.write('h')\n"
-        "def f(x):\n    exec('m = globals()')\n    return x\n"
-        "before = sys.stdout\n"
-        "hs.explain(f, 1.0)\n"
-        "assert sys.stdout is before\n"
-    )
     ran = user.python("-c", code)
     assert (ran.returncode, ran.stderr) == (0, "")
 
@@ -955,3 +956,18 @@ def test_each_difference_of_two_calls_is_told_and_what_cures_it():
     call = jax.jit(lambda x, f: f(x), static_argnums=1)
     report = explain_retrace(call, [1.0, lambda x: x], [1.0, lambda x: x])
     assert [finding.form for finding in report.findings] == ["static object"]
+
+
+def test_a_branch_in_another_file_at_the_same_line_is_not_told(tmp_path):
+    files = {
+        "draws": "import random\n\n\ndef draw(x):\n    return x * random.random()\n",
+        "branches": "\n\n\ndef small(x):\n    return x if x.shape else 2 * x\n",
+    }
+    spaces = {}
+    for name, text in files.items():
+        (tmp_path / f"{name}.py").write_text(text)
+        spaces[name] = {}
+        exec(compile(text, str(tmp_path / f"{name}.py"), "exec"), spaces[name])
+    draw, small = spaces["draws"]["draw"], spaces["branches"]["small"]
+    (finding,) = hs.explain(lambda x: draw(x) + small(x), x).findings
+    assert finding.advice.further == ()
