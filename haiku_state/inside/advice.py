@@ -52,6 +52,11 @@ WORDS = {
         "with `jax.grad` by `has_aux=True`, with `jax.lax.scan` as the second output, with "
         "`jax.vmap` or `jax.jit` as one more output."
     ),
+    "unknown": _(
+        "Where JAX traces a function on its own, return the value from that function: with "
+        "`jax.grad` by `has_aux=True`, with `jax.lax.scan` as the second output, with `jax.vmap` "
+        "or `jax.jit` as one more output."
+    ),
     "caller": _(
         "Let the caller change it, in the order in which the function does now, and pass what the "
         "function reads of it as an argument: a number or an array as it is, anything else as a "
@@ -142,13 +147,13 @@ _BY_FORM = {
         "argument": "copy", "cache": "cache", "caller": "caller", "default": "default",
         "object": "object", "setting": "outside", "environment": "outside",
     },
-    "leak": {"cache": "cache", "kept": "cache", "tracer": "inner"},
+    "leak": {"cache": "cache", "tracer": "inner", "unknown": "unknown"},
     "retrace": {form: form for form in WORDS},
 }  # fmt: skip
 _BY_KIND = {"hidden input": "input", "output": "write", "frozen value": "frozen"}
 _CONTAINERS = ("array", "container", "argument")
 _ADDING = {"add", "append", "appendleft", "extend"}
-_UNLIKE_STATE = ("caller", "inner", "object", "outside")
+_UNLIKE_STATE = ("caller", "inner", "object", "outside", "unknown")
 _WITHOUT_EXAMPLE = (*_UNLIKE_STATE, "copy")
 _HIDING = {"__dict__", "eval", "exec", "getattr", "globals", "hasattr", "vars"}
 

