@@ -24,7 +24,7 @@ FORMS = {
     "hidden input": ["random", "clock", "environment", "file", "iterator", "input", "system"],
     "output": ["print", "log", "file"],
     "frozen value": ["number", "big array"],
-    "leak": ["attribute", "tracer", "cache"],
+    "leak": ["attribute", "tracer", "cache", "unknown"],
     "retrace": [
         *("shape", "dtype", "weak type", "static value", "new function", "structure", "missing"),
         *("rank", "key", "static object"),
