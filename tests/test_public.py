@@ -8,7 +8,7 @@ import haiku_state as hs
 
 PACKAGE = Path(hs.__file__).parent
 DOCS = Path(__file__).parents[1] / "docs"
-SOURCES = sorted({*PACKAGE.rglob("*.py")} - {*PACKAGE.glob("exercises/course/[a-z]*.py")})
+SOURCES = sorted({*PACKAGE.rglob("*.py")} - {*PACKAGE.glob("exercises/course/*.py")})
 
 
 def public_names():

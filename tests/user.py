@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+PIPE = subprocess.PIPE
 KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH")
 """What a user's shell has, whoever the user is."""
 

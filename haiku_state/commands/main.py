@@ -1,4 +1,4 @@
-"""The command line: ``exercises …``, ``lab …``, ``train …``, ``explain …`` and ``doctor``.
+"""The command line: ``exercises``, ``read``, ``lab``, ``train``, ``explain`` and ``doctor``.
 
 ``python -m haiku_state …`` and ``haiku-state …`` are the same.
 """
@@ -27,6 +27,7 @@ HELP = {
     "exercises": _(
         "practice: write small programs, which are checked for their results and for purity"
     ),
+    "read": _("show a page of the site, or a section of it, without a network"),
     "lab": _("open the lessons as notebooks in JupyterLab"),
     "train": _("train a model on real data that comes with scikit-learn"),
     "explain": _("show why a function is not pure"),
@@ -53,14 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that cannot show Chinese
-    is_own = arguments is None  # then this process has no threads and no arrays yet
-    if is_own:
+    if arguments is None:
         _take_over()
     words = sys.argv[1:] if arguments is None else arguments
     with _language_of(words):
         try:
             try:
-                return _run(words, can_fork=is_own)
+                return _run(words)
             finally:
                 print(end="", flush=True)  # stdout may be a closed pipe, or a file on a full disk
         except (Exception, KeyboardInterrupt) as error:
@@ -74,7 +74,7 @@ def _language_of(words: Sequence[str]) -> contextlib.AbstractContextManager[None
     return reading(given[1]) if given and known else contextlib.nullcontext()
 
 
-def _run(words: Sequence[str], can_fork: bool) -> int:
+def _run(words: Sequence[str]) -> int:
     completes = any(word.startswith("--print-completion") for word in words)
     wanted = [word for word in words if word in HELP][:1]
     with argparse_reading():
@@ -83,7 +83,7 @@ def _run(words: Sequence[str], can_fork: bool) -> int:
             parser.print_help()
             return 0
         gc.freeze()  # what was imported stays: the collector passes it by, at the end as well
-        parser.set_defaults(can_fork=can_fork, lang=None)
+        parser.set_defaults(lang=None)
         options = parser.parse_args(words)
     if options.print_completion:
         print(_completion(parser, options.print_completion))

@@ -82,7 +82,7 @@ class OneLineParser(argparse.ArgumentParser):
     def add_option(self, *names: str, text: str, **settings: Any) -> None:
         """Add an option with a help text that is in the catalog; it names the default."""
         text, default = translated(text), settings.get("default")
-        if default is not None:
+        if default not in (None, argparse.SUPPRESS):
             text += translated(_(" (default: {default})")).format(default=default)
         self.add_argument(*names, help=text, **settings)
 

@@ -23,6 +23,18 @@ LABELS = {
 }
 
 
+def address(page: str) -> str:
+    """Return where to read a page: on the published site, or offline by a command.
+
+    Args:
+      page: its path in the site without language and suffix; after ``#``, the anchor of a heading.
+    """
+    path, _hash, anchor = page.partition("#")
+    if not SITE:
+        return f"python -m haiku_state read {page}"
+    return f"{SITE}{reader_language()}/{path}.html" + (f"#{anchor}" if anchor else "")
+
+
 class HaikuStateError(Exception):
     """Base class of every error that this package raises on purpose.
 
@@ -44,7 +56,7 @@ class HaikuStateError(Exception):
         wrong: jax.jit(…)
         right: jax.jit(…, static_argnames="is_training")
         why:   a transformation replaces each argument with a tracer that has no value. A flag that chooses between two programs must be a Python bool when the function is traced, by the static_argnames of jit or by functools.partial; what depends on data is chosen by jnp.where or jax.lax.cond
-        more:  en/haiku/batch_norm.html
+        more:  python -m haiku_state read haiku/batch_norm
     """  # noqa: E501
 
     TEXT_WHAT: ClassVar[str]
@@ -64,7 +76,7 @@ class HaikuStateError(Exception):
             "wrong": values.get("wrong", ""),
             "right": values.get("right", ""),
             "why": self._part("why", translated(self.TEXT_WHY), values),
-            "more": f"{SITE}{reader_language()}/{self._part('more', self.MORE, values)}.html",
+            "more": address(self._part("more", self.MORE, values)),
         }
         self.why = parts["why"]
         lines = [translated(LABELS[name]).format(text=text) for name, text in parts.items() if text]
@@ -103,7 +115,7 @@ class ArgumentError(HaikuStateError, ValueError, TypeError):
         ...
       haiku_state.errors.base.ArgumentError: batch_size is 11, but it must be 1, …, 10.
         why:   a batch has at least one row; "drop" drops the rows that do not fill a batch
-        more:  en/api/data.html
+        more:  python -m haiku_state read api/data
     """
 
     TEXT_WHAT = _("{argument} is {value}, but it must be {expected}.")

@@ -51,7 +51,7 @@ def named_errors(**trees: Any) -> Iterator[None]:
         ...
       haiku_state.errors.pairs.StatelessTransformError: the function was transformed without a place for state, as by hk.transform.
         why:   the function keeps state, but its init and apply neither take nor return it; those of pure_pair, hk.transform_with_state and hk.multi_transform_with_state do
-        more:  en/haiku/pure_pair.html
+        more:  python -m haiku_state read haiku/pure_pair
 
     References:
       The wording of JAX 0.4.30 to 0.12 and of Haiku 0.0.13 to 0.0.17, each tested.

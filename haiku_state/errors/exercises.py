@@ -19,7 +19,7 @@ class ExerciseError(HaikuStateError, ValueError):
         wrong: conter
         right: counter
         why:   the command `exercises list` shows all names
-        more:  en/exercises/index.html
+        more:  python -m haiku_state read exercises/index
     """
 
     TEXT_WHAT = _("{problem}.")

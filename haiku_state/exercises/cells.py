@@ -1,16 +1,17 @@
 """Reads an exercise from its file: a docstring, and cells in the percent format of notebooks.
 
-The docstring holds the title, a line such as ``repair, 6 min, state/pytrees#in-practice``, the
-statement, and three hints as a list. The first cell is the program of the learner. The lines
+The docstring holds the title, a line such as ``repair, easy, 6 min, state/pytrees#in-practice``,
+the statement, and three hints as a list. The first cell is the program of the learner. The lines
 between ``# <solution>`` and ``# </solution>`` are those of the solution, and a line that begins
 with ``#:`` is one of the stub. Then come, each after a line that begins with ``# %%``:
 
-* ``setup``: what the cells below need, such as imports.
+* ``setup``: what the cells below need; what the program imports at its beginning is there.
 * ``inputs``: a function ``inputs(rng)``, which draws what the checks below are called with.
-* ``check TITLE; properties; idea``: a function ``check(answer, *inputs)``, which plays it with the
-  learner's module. What must come out is what it gives for the solution, or for a function
+* ``check TITLE; properties; names``: a function ``check(answer, *inputs)``, which plays it with
+  the learner's module. What must come out is what it gives for the solution, or for a function
   ``truth(right, *inputs)`` beside it. A function ``closed_form(*inputs)`` is compared with the
-  solution when the exercise is tested.
+  solution when the exercise is tested. The names, such as ``output, state``, are those of the parts
+  of a result that is a tuple.
 * ``idea NAME; lesson``: its text as a comment, and a wrong program: functions that take the place
   of those of the solution, which they may call as ``right.NAME``. Each cell with nothing after
   ``# %%`` is one more wrong program of the same idea.
@@ -21,6 +22,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 from haiku_state.errors import ExerciseError
@@ -29,6 +31,7 @@ from haiku_state.errors.language import translated
 from haiku_state.exercises import ideas
 from haiku_state.exercises.exercise import (
     KINDS,
+    LEVELS,
     PROPERTIES,
     Check,
     Exercise,
@@ -46,8 +49,8 @@ WHY_FORMAT = _("the command `exercises new` writes a file to begin with")
 NO_PYTHON = _("Python cannot read the file: {error}")
 NO_DOCSTRING = _("the file does not begin with a docstring")
 NO_ABOUT = _(
-    "the line below the title must give the kind, the minutes and the lesson, separated by commas; "
-    "the kinds are {kinds}"
+    "the line below the title must give the kind, the level, the minutes and the lesson, separated "
+    "by commas; the kinds are {kinds}, and the levels {levels}"
 )
 NOT_CLOSED = _("`# <solution>` and `# </solution>` do not come in pairs")
 NO_HINTS = _("the docstring does not end with a list of three hints")
@@ -55,7 +58,6 @@ NO_FUNCTION = _("the cell defines no function `{name}`")
 UNKNOWN_CELL = _("`{word}` is not a kind of cell")
 NO_CHECK = _("there is no check")
 UNKNOWN_PROPERTY = _("`{word}` is not a property of a check; the properties are {known}")
-UNKNOWN_IDEA = _("no cell defines the idea `{name}`, and the course has no idea with that name")
 NO_TEXT = _("the idea `{name}` has no text; write it as a comment below the line")
 
 
@@ -72,17 +74,18 @@ class Cell(NamedTuple):
     line: int
 
 
-def read(name: str, text: str) -> Exercise:
+def read(name: str, text: str, folder: Path = Path()) -> Exercise:
     """Return the exercise that a file holds.
 
     Args:
       name: the name of the file, without ``.py``.
       text: what is in it.
+      folder: where it is.
 
     Raises:
       ExerciseError: if something is not as it should be, with its line.
     """
-    return _Reader(name, text).exercise()
+    return _Reader(name, text, folder).exercise()
 
 
 def heading(name: str, text: str) -> Heading:
@@ -106,20 +109,22 @@ def heading(name: str, text: str) -> Heading:
     if len(hints) != 4 or hints[0]:
         raise _error(name, doc.count("\n") + 1, NO_HINTS, "- Which value does the next call need?")
     match = re.fullmatch(
-        r"(\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
+        r"(\w+), (\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
     )
-    if match is None or match[1] not in KINDS:
-        kinds = ", ".join(KINDS)
-        raise _error(name, 3, NO_ABOUT, "write, 5 min, state/pytrees#in-practice", kinds=kinds)
+    if match is None or match[1] not in KINDS or match[2] not in LEVELS:
+        right = "write, easy, 5 min, state/pytrees#in-practice"
+        words = {"kinds": ", ".join(KINDS), "levels": ", ".join(LEVELS)}
+        raise _error(name, 3, NO_ABOUT, right, **words)
     return Heading(
         title=_joined(title),
         kind=match[1],
-        minutes=int(match[2]),
-        lesson=match[3],
+        level=match[2],
+        minutes=int(match[3]),
+        lesson=match[4],
         statement="\n\n".join(map(_joined, paragraphs)),
         hints=tuple(map(_joined, hints[1:])),
-        seconds=int(match[4] or 10),
-        jax=match[5] or "",
+        seconds=int(match[5] or 10),
+        jax=match[6] or "",
     )
 
 
@@ -163,22 +168,24 @@ def texts(name: str, text: str) -> Iterator[tuple[int, str]]:
     yield from comments(exercise.program)
     yield from ((check.line - 1, check.title) for check in exercise.checks)
     for cell in cells(text):
+        if cell.word == "right":
+            yield cell.line - 1, cell.fields[0]
         if cell.word == "idea" and (words := _leading_comment(cell.code)):
             yield cell.line, words
 
 
 class _Reader:
-    def __init__(self, name: str, text: str) -> None:
-        self.name, self.text, self.cells = name, text, cells(text)
+    def __init__(self, name: str, text: str, folder: Path) -> None:
+        self.name, self.text, self.folder = name, text, folder
+        self.cells = cells(text)
         self.ideas: dict[str, Idea] = {}
 
     def exercise(self) -> Exercise:
         about = heading(self.name, self.text)
-        checked = list(self._checks())
+        checks = tuple(map(self._check, self._checks()))
         self.ideas = {idea.name: idea for idea in self._ideas()}
-        checks = tuple(self._check(cell, functions) for cell, functions in checked)
         if not checks:
-            right = "# %% check The new state comes out; pure jit; dropped state"
+            right = "# %% check The new state comes out; pure jit; output, state"
             raise self._error(len(self.text.splitlines()), NO_CHECK, right)
         lines = [line.strip() for line in self.cells[0].code.splitlines()]
         marks = [line for line in lines if line in MARKS]
@@ -187,6 +194,7 @@ class _Reader:
         return Exercise(
             **vars(about),
             name=self.name,
+            folder=self.folder,
             text=self.text,
             program=at_its_lines(self.cells[0]),
             checks=checks,
@@ -196,7 +204,7 @@ class _Reader:
     def _error(self, line: int, problem: str, right: str, /, **words: str) -> ExerciseError:
         return _error(self.name, line, problem, right, **words)
 
-    def _checks(self) -> Iterator[tuple[Cell, set[str]]]:
+    def _checks(self) -> Iterator[Cell]:
         for cell in self.cells:
             if cell.word == "unknown":
                 kinds = "# %% setup, inputs, check, idea, right"
@@ -211,7 +219,7 @@ class _Reader:
                 right = f"def {wanted}({'rng' if wanted == 'inputs' else 'answer, x'}):"
                 raise self._error(cell.line - 1, NO_FUNCTION, right, name=wanted)
             if cell.word == "check":
-                yield cell, functions
+                yield cell
 
     def _ideas(self) -> Iterator[Idea]:
         for cell in self.cells:
@@ -227,8 +235,8 @@ class _Reader:
                 right = "# The new state does not come out."
                 raise self._error(cell.line - 1, NO_TEXT, right, name=name)
 
-    def _check(self, cell: Cell, functions: set[str]) -> Check:
-        title, words, name, *_more = (*cell.fields, "", "")
+    def _check(self, cell: Cell) -> Check:
+        title, words, names, *_more = (*cell.fields, "", "")
         settings: dict[str, float] = {}
         wanted: dict[str, None] = {}
         for word in words.split():
@@ -244,13 +252,8 @@ class _Reader:
                 right = difflib.get_close_matches(word, known, 1, 0.0)[0]
                 listed = ", ".join(known)
                 raise self._error(cell.line - 1, UNKNOWN_PROPERTY, right, word=word, known=listed)
-        known_ideas = SHARED | self.ideas
-        idea = known_ideas.get(name)
-        if idea is None:
-            right = difflib.get_close_matches(name, [*known_ideas], 1, 0.0)[0]
-            raise self._error(cell.line - 1, UNKNOWN_IDEA, right, name=name)
-        is_killed = "killed" in functions
-        return Check(title, idea, tuple(wanted), is_killed=is_killed, line=cell.line, **settings)  # type: ignore[arg-type]
+        parts = tuple(filter(None, re.split(r",\s*", names)))
+        return Check(title, tuple(wanted), parts, line=cell.line, **settings)  # type: ignore[arg-type]
 
     def _programs(self) -> Iterator[Program]:
         idea: Idea | None = None

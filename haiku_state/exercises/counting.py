@@ -1,13 +1,26 @@
-"""How often a function runs, by whatever name it is called, and whether as one program."""
+"""What a check may ask of an answer as a whole: how often a function runs, and what a new run has.
+
+By whatever name a function is called, and without a change of the answer.
+"""
 
 import contextlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import jax
+
+
+def again(answer: ModuleType) -> ModuleType:
+    """Return the answer as a new process would have it: its code is run again, in a new module.
+
+    Args:
+      answer: what a check gets.
+    """
+    fresh: ModuleType = vars(answer)["__again__"]()
+    return fresh
 
 
 def is_one_program(function: Callable[..., Any], *arguments: Any) -> bool:

@@ -1,8 +1,10 @@
 """What an exercise consists of. No code of it is run here: that is for the processes of a check."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 KINDS = ("predict", "repair", "write", "port", "quiz", "capstone")
+LEVELS = ("easy", "medium", "hard")
 
 PROPERTIES = {
     "again": ("again",),
@@ -61,20 +63,18 @@ class Check:
 
     Args:
       title: what it is, in one line, in English.
-      idea: the idea that a wrong result lacks, unless the result matches a wrong program.
       properties: the properties that must hold as well, chosen from the values of `PROPERTIES`.
       tolerance: the relative and absolute tolerance for floating-point numbers.
       draws: how many times the inputs are drawn.
-      is_killed: whether some code runs first, in another process that must kill itself.
+      names: what the parts of the result are called, if it is a tuple.
       line: where it begins in the file.
     """
 
     title: str
-    idea: Idea
     properties: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
     tolerance: float = 1e-5
     draws: int = 2
-    is_killed: bool = False
     line: int = 0
 
 
@@ -85,6 +85,7 @@ class Heading:
     Args:
       title: what it is called, in English.
       kind: predict, repair, write, port, quiz or capstone.
+      level: easy, medium or hard.
       minutes: about how long it takes.
       lesson: where it is taught, as ``page#anchor``.
       statement: what to do, in English; paragraphs are separated by empty lines.
@@ -95,6 +96,7 @@ class Heading:
 
     title: str
     kind: str
+    level: str
     minutes: int
     lesson: str
     statement: str
@@ -109,6 +111,7 @@ class Exercise(Heading):
 
     Args:
       name: the name of its file.
+      folder: the folder of its file.
       text: the file itself.
       program: the starter code and a correct answer, in one text.
       checks: the checks that a correct answer passes, in the order in which they are shown.
@@ -116,6 +119,7 @@ class Exercise(Heading):
     """
 
     name: str
+    folder: Path
     text: str
     program: str
     checks: tuple[Check, ...]

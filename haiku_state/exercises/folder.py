@@ -11,7 +11,7 @@ from typing import Any
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, translated
-from haiku_state.exercises import course, stub
+from haiku_state.exercises.courses import Course, ours
 
 PROGRESS = "progress.json"
 DEFAULT = "haiku_exercises"
@@ -38,15 +38,22 @@ class Folder:
 
     Args:
       path: where it is; it is made when the first exercise is started.
+      course: the folder of the course; by default, that of the record, or our own.
 
     Raises:
-      ExerciseError: if its record cannot be read.
+      ExerciseError: if its record cannot be read, or if there is no course.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, course: Path | None = None) -> None:
         self.path = path
-        self._data: dict[str, Any] = {"current": None, "language": None, "exercises": {}}
+        self._data: dict[str, Any] = {
+            "course": None, "current": None, "language": None, "exercises": {},
+        }  # fmt: skip
         self._load()
+        if course is not None:
+            self._data["course"] = str(course.absolute())
+        given = self._data["course"]
+        self.course = Course(Path(given)) if given else ours()
 
     def _load(self) -> None:
         """Read the record, to which another terminal may have added something."""
@@ -66,10 +73,10 @@ class Folder:
         self._data |= data
 
     @classmethod
-    def find(cls, given: Path | None = None) -> "Folder":
+    def find(cls, given: Path | None = None, course: Path | None = None) -> "Folder":
         """Return the given folder, the current folder if it has a record, or the usual folder."""
         here = Path() if Path(PROGRESS).exists() else Path(DEFAULT)
-        return cls(given or here)
+        return cls(given or here, course)
 
     @property
     def exists(self) -> bool:
@@ -108,9 +115,24 @@ class Folder:
         """Return how many hints were shown."""
         return int(self._entry(name).get("hints", 0))
 
+    def may_see_solution(self, name: str) -> bool:
+        """Return whether the exercise has passed, or all its hints were shown."""
+        return self.passed(name) or self.hints(name) >= len(self.course.heading(name).hints)
+
     def next(self) -> str | None:
         """Return the first exercise that has not passed; None if all have passed."""
-        return next((name for name in course.ORDER if not self.passed(name)), None)
+        return next((name for name in self.course.names if not self.passed(name)), None)
+
+    def after(self, name: str) -> str | None:
+        """Return the next exercise that has not passed, from this one on; None if all have."""
+        names, place = self.course.names, self.course.number(name)
+        order = [*names[place:], *names[:place]]
+        return next((other for other in order if not self.passed(other)), None)
+
+    def is_untouched(self, name: str) -> bool:
+        """Return whether the file of an exercise is as it was started."""
+        file = self.file_of(name)
+        return file.is_file() and file.read_bytes() == self.course.stub(name).encode()
 
     def start(self, name: str, language: str | None = None) -> bool:
         """Make the file of an exercise, unless there is one, and work on it from now on.
@@ -121,7 +143,7 @@ class Folder:
         Raises:
           ExerciseError: if something other than a file has its name.
         """
-        text = stub(name)
+        text = self.course.stub(name)
         self.path.mkdir(parents=True, exist_ok=True)
         try:
             with self.file_of(name).open("x", encoding="utf-8") as file:
@@ -130,7 +152,9 @@ class Folder:
         except FileExistsError:
             is_new = False
             self._check_file(name)
+        course = self._data["course"]
         self._load()
+        self._data["course"] = course
         self._data["language"] = language or self.language
         self._data["current"] = name
         self._note(name)
@@ -241,7 +265,7 @@ def _is_record(data: Any) -> bool:
     if not isinstance(data, dict) or not isinstance(data.get("exercises"), dict):
         return False
     return (
-        isinstance(data.get("current"), str | None)
+        all(isinstance(data.get(name), str | None) for name in ("course", "current"))
         and data.get("language") in (None, *languages())
         and all(
             isinstance(entry, dict)

@@ -1,4 +1,6 @@
-"""The ideas that more than one exercise teaches."""
+"""The ideas that more than one exercise teaches, and what tells them."""
+
+import re
 
 from haiku_state.errors.language import deferred as _
 from haiku_state.exercises.exercise import Idea
@@ -119,6 +121,59 @@ KEY_DATA = Idea(
     "haiku/randomness#same-key-same-mask",
 )
 
+IMMUTABLE = Idea(
+    "immutable",
+    _(
+        "The elements of a JAX array cannot be assigned: `x.at[i].set(y)` returns a new array in "
+        "which they are changed."
+    ),
+    "pure/thinking_in_jax#arrays-that-never-change",
+)
+SCALAR_LOSS = Idea(
+    "scalar loss",
+    _(
+        "`jax.grad` differentiates a function that returns one number. What else the function "
+        "returns must be a second result, declared with `has_aux=True`."
+    ),
+    "pure/transformations#a-result-beside-the-loss",
+)
+CARRY = Idea(
+    "carry",
+    _(
+        "The carry of a loop keeps its structure, shapes and dtypes: what the body returns must "
+        "be like what it receives."
+    ),
+    "state/stateful_computations#the-general-strategy",
+)
+BRANCHES = Idea(
+    "branches",
+    _("All branches return the same structure, shapes and dtypes, since one program holds both."),
+    "pure/thinking_in_jax#an-if-on-an-argument",
+)
+UNBOUND_AXIS = Idea(
+    "unbound axis",
+    _("An axis has a name only inside the transformation that is given this name for it."),
+    "update/pmapped_update#without-the-name-of-the-axis",
+)
+DELETED = Idea(
+    "donated",
+    _("An array that was donated to a compiled program is gone: only what came out is left."),
+    "update/jitted_update#the-old-train-state-is-gone",
+)
+OUTSIDE = Idea(
+    "outside of a transform",
+    _(
+        "Parameters, state and keys of Haiku exist only while `init` or `apply` of a transformed "
+        "function runs."
+    ),
+    "haiku/pure_pair#hktransform_with_state-makes-the-pair",
+)
+NO_KEY = Idea(
+    "no key",
+    _("`hk.next_rng_key` splits the key that `init` or `apply` was called with, so it needs one."),
+    "haiku/randomness#same-key-same-mask",
+)
+
 # of Haiku's modules
 NOT_STATE = Idea(
     "not in the state",
@@ -183,3 +238,39 @@ BY_FINDING = {
     idea.name: idea for idea in (MUTATION, HIDDEN_INPUT, OUTPUT, LEAK, FROZEN_VALUE, REFERENCE)
 }
 """The idea behind each kind of finding of :func:`.explain`."""
+
+BY_PROPERTY = {
+    "again": NOT_REPEATABLE,
+    "arguments": CHANGED_ARGUMENT,
+    "jit": JIT_DIFFERS,
+    "vmap": VMAP_DIFFERS,
+}
+"""The idea behind a property that a result lacks, if nothing more is known."""
+
+MESSAGES = (
+    (r"Non-hashable static arguments", STATIC_VALUE),
+    (r"JAX arrays are immutable", IMMUTABLE),
+    (r"Gradient only defined for scalar-output functions", SCALAR_LOSS),
+    (r"carry input and carry output must|body_fun output and input must", CARRY),
+    (r"(cond|switch) branch|(true_fun and false_fun|branch \d+ and \d+) output", BRANCHES),
+    (r"unbound axis name|is used, but it is not bound here", UNBOUND_AXIS),
+    (r"(Array|[Bb]uffer) has been deleted", DELETED),
+    (r"must be (initialized|used|called) (inside|as part of) an? `hk.transform", OUTSIDE),
+    (r"pass a non-None PRNGKey", NO_KEY),
+    (r"^Tracer(Bool|Integer|Array)ConversionError|^ConcretizationTypeError", NOT_TRACEABLE),
+    (r"^NonConcreteBooleanIndexError|sequences of concrete values", NOT_TRACEABLE),
+    (r"^UnexpectedTracerError", LEAK),
+    (r"^KeyReuseError", KEY_REUSED),
+)
+"""The idea behind a message that has no other cause."""
+
+
+def of_message(kind: str, text: str) -> Idea | None:
+    """Return the idea behind an error of a library; None if it may have several causes.
+
+    Args:
+      kind: the name of its class.
+      text: its message.
+    """
+    said = f"{kind}: {text}"
+    return next((idea for pattern, idea in MESSAGES if re.search(pattern, said, re.DOTALL)), None)

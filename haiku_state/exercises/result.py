@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from haiku_state.errors.base import SITE
+from haiku_state.errors.base import address
 from haiku_state.errors.language import deferred as _
-from haiku_state.errors.language import reader_language, translated, wrapped
+from haiku_state.errors.language import translated, wrapped
 from haiku_state.exercises.exercise import Exercise, Idea
 
 COLUMNS = 80
@@ -20,7 +20,6 @@ FACTS = {
     "line": _("{file}, line {line}: {code}"),
 }
 IDEA = _("The idea:")
-COMMON = _("Often the cause is this:")
 LESSON = _("Lesson: {address}")
 PRINTED = _("Your code printed:")
 NOTE = _("Your code also {what}.")
@@ -32,10 +31,7 @@ class Failure:
 
     Args:
       problem: what is wrong, in one sentence, in the reader's language.
-      idea: the idea that the answer lacks; None if the failure has nothing to do with an idea of
-        the course.
-      recognized: True if the answer was found to lack the idea; False if it is only the idea that
-        answers which fail in this way lack most often.
+      idea: the idea that the answer lacks; None if it is not sure which.
       inputs: the hidden inputs of that call.
       expected: the expected result.
       got: the actual result.
@@ -45,7 +41,6 @@ class Failure:
 
     problem: str
     idea: Idea | None = None
-    recognized: bool = True
     inputs: tuple[str, ...] = ()
     expected: tuple[str, ...] = ()
     got: tuple[str, ...] = ()
@@ -64,7 +59,6 @@ class Result:
       printed: what the answer printed.
       notes: what else the answer did, such as trying to write a file.
       place: the file of the answer, as the learner named it.
-      changed: the variables of the answer that changed when it was called.
 
     References:
       :func:`haiku_state.exercises.check`, which makes it.
@@ -76,7 +70,6 @@ class Result:
     printed: str = ""
     notes: tuple[str, ...] = ()
     place: str = ""
-    changed: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -117,17 +110,10 @@ class Result:
                 lines.append(f"    {translated(FACTS[name])}")
                 lines += [f"      {value}" for value in values]
         if failure.idea:
-            heading = IDEA if failure.recognized else COMMON
-            lines += ["", translated(heading), _wrapped(translated(failure.idea.text), "  ")]
+            lines += ["", translated(IDEA), _wrapped(translated(failure.idea.text), "  ")]
             lesson = failure.idea.lesson or self.exercise.lesson
-            lines += [_line(LESSON, address=address(lesson))]
+            lines += [_line(LESSON, address=address(lesson))] if lesson != "-" else []
         return lines
-
-
-def address(lesson: str) -> str:
-    """Return the address of a lesson, given as ``page#anchor``, in the reader's language."""
-    page, _hash, anchor = lesson.partition("#")
-    return f"{SITE}{reader_language()}/{page}.html" + (f"#{anchor}" if anchor else "")
 
 
 def _line(template: str, **values: Any) -> str:

@@ -86,7 +86,7 @@ def start_processes(
         ...
       haiku_state.errors.base.ArgumentError: coordinator is 'localhost', but it must be HOST:PORT.
         why:   every process passes the address at which process 0 listens, the number of processes, and its own id, counted from 0; under a scheduler, pass nothing
-        more:  en/api/processes.html
+        more:  python -m haiku_state read api/processes
 
     References:
       JAX's documentation, `Introduction to multi-controller JAX

@@ -468,7 +468,7 @@ def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, comm
         "imported: AttributeError: no take_current_trace\n"
         "  why:   dm-haiku does not say which version of JAX it needs; `python -m haiku_state "
         "doctor` shows what fails and what to install\n"
-        "  more:  en/reference/compatibility.html\n"
+        "  more:  python -m haiku_state read reference/compatibility\n"
     )
 
 

@@ -2,21 +2,29 @@
 
 import csv
 import json
+import os
+import re
+import select
+import signal
 import sys
-import threading
+import time
 import unicodedata
 
 import nbformat
 import pytest
 from chinese import ZH
+from user import PIPE, User
+from walk import Stay
 
 from haiku_state.commands.main import main
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import reading
-from haiku_state.exercises import names, solution, stub
-from haiku_state.exercises.course import PARTS, load
+from haiku_state.exercises import grade, names, solution, stub
+from haiku_state.exercises.courses import ours
 from haiku_state.exercises.folder import DEFAULT, PROGRESS
 from haiku_state.exercises.judge import missing_for
+
+load = ours().load
 
 
 @pytest.fixture
@@ -59,22 +67,25 @@ def test_start_begins_with_the_first_one(run, tmp_path):
 
 
 def test_a_learner_s_way(run, tmp_path):
-    run("start", "counter")
-    file = tmp_path / DEFAULT / "counter.py"
+    run("start", "branch")
+    file = tmp_path / DEFAULT / "branch.py"
     code, text = run("check")
     assert code == 1
-    assert "exercises hint counter" in text
+    assert "exercises hint branch" in text
     assert run("solution")[0] == 2
     for number in (1, 2, 3):
         assert f"Hint {number} of 3" in run("hint")[1]
-    assert run("solution") == (0, solution("counter"))
-    file.write_text(solution("counter"), encoding="utf-8")
+    assert run("solution") == (0, solution("branch"))
+    file.write_text(solution("branch"), encoding="utf-8")
     code, text = run("check")
     assert code == 0
     assert f"exercises start {names()[0]}" in text
-    assert "✓ counter" in run("progress")[1]
-    assert "✓ counter" in run("list")[1]
-    assert str(file.with_name("counter.old1.py").relative_to(tmp_path)) in run("reset")[1]
+    others = [one.title for one in load("branch").programs if one.title]
+    assert others
+    assert all(f"Also right, {title}:" in text for title in others)
+    assert "✓ branch" in run("progress")[1]
+    assert re.search(r"✓ +\d+ branch", run("list")[1])
+    assert str(file.with_name("branch.old1.py").relative_to(tmp_path)) in run("reset")[1]
 
 
 LOOKS_BACK = """
@@ -126,10 +137,11 @@ def test_the_language_is_remembered(run, tmp_path):
 def test_everything_fits_a_terminal_of_80_columns(run, language):
     for words in (["list"], ["start", "counter"], ["check"], ["hint"], ["progress"], ["reset"]):
         text = run(*words, "--lang", language)[1]
-        assert max(widths(text)) <= 80, text
+        lines = [line for line in text.splitlines() if "haiku_state read" not in line]
+        assert max(widths("\n".join(lines))) <= 80, text  # a command is not broken
 
 
-@pytest.mark.parametrize("command", ["check", "hint", "solution", "reset", "progress", "watch"])
+@pytest.mark.parametrize("command", ["check", "hint", "solution", "reset", "progress"])
 def test_without_a_start_the_folder_is_named(run, command):
     code, text = run(command)
     assert code == 2
@@ -140,6 +152,18 @@ def test_a_wrong_name_is_one_line(run):
     run("start", "counter")
     line = "haiku_state exercises check: error: there is no exercise conter; try: counter\n"
     assert run("check", "conter") == (2, line)
+    line = "haiku_state exercises start: error: there is no exercise zzz; try: python -m "
+    assert run("start", "zzz")[1].startswith(f"{line}haiku_state exercises list")
+    run("start", "--lang", ZH)
+    assert "没有" in run("check", "zzz")[1]  # as in the folder
+
+
+def test_an_exercise_has_a_number_and_a_file(run, tmp_path):
+    run("start", "1")
+    assert (tmp_path / DEFAULT / f"{names()[0]}.py").exists()
+    code, text = run("check", f"{DEFAULT}/{names()[0]}.py")
+    assert code == 1
+    assert text.startswith("not yet: ")
 
 
 def test_a_missing_start_is_told_with_what_makes_up_for_it(run):
@@ -240,7 +264,7 @@ def test_notebooks_without_nbformat_name_the_extra(run, tmp_path, monkeypatch):
     for words in ("export", "out"), ("grade", "class"):
         code, text = run(*words)
         assert code
-        assert "python -m pip install nbformat watchfiles" in text
+        assert "python -m pip install nbformat" in text
     assert not (tmp_path / "grades.csv").exists()
 
 
@@ -278,10 +302,61 @@ def test_grades_of_a_class(run, tmp_path):
         ("dan", "", ""),
         ("eve", "counter", "False"),
     ]
-    number = stub("counter").splitlines().index("    total = total + increment") + 2
-    assert int(rows[1]["line"]) == number  # as the notebook counts: below the line of the magic
-    assert rows[1]["idea"]
-    assert run("grade", "class")[0] == 2  # the table is not overwritten
+    assert (rows[0]["checks"], rows[0]["of"]) == ("2", "2")
+    assert (rows[1]["checks"], rows[1]["of"]) == ("0", "2")
+    feedback = {file.stem: file.read_text("utf-8") for file in (tmp_path / "grades").iterdir()}
+    assert feedback.keys() == {"ada", "bob", "cyd", "dan", "eve"}
+    assert "passed: " in feedback["ada"]
+    assert "not yet: " in feedback["bob"]
+
+
+def test_a_grading_goes_on_where_it_was(run, tmp_path, monkeypatch):
+    for learner in ("ada", "bob"):
+        (tmp_path / "class" / learner).mkdir(parents=True)
+        (tmp_path / f"class/{learner}/counter.py").write_text(stub("counter"), encoding="utf-8")
+    run("grade", "class")
+    (tmp_path / "class/bob/counter.py").write_text(solution("counter"), encoding="utf-8")
+    judged = []
+    real = grade.judge
+    monkeypatch.setattr(grade, "judge", lambda *given: judged.append(1) or real(*given))
+    assert run("grade", "class")[0] == 0
+    assert judged == [1]  # bob alone
+    with (tmp_path / "grades.csv").open(encoding="utf-8") as stream:
+        rows = [(row["learner"], row["passed"]) for row in csv.DictReader(stream)]
+    assert rows == [("ada", "False"), ("bob", "True")]
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A teacher's course of two exercises."""
+    folder = tmp_path / "course"
+    folder.mkdir()
+    for name in ("mine", "other"):
+        (folder / f"{name}.py").write_text(ours().source("counter"), encoding="utf-8")
+    return folder
+
+
+def test_a_teacher_s_course_is_used_like_ours(run, tmp_path, course):
+    assert run("list", "--course", "course")[1].count("(write, easy)") == 2
+    run("start", "--course", "course")
+    assert (tmp_path / DEFAULT / "mine.py").exists()
+    assert "not yet" in run("check")[1]  # the folder knows its course
+    (tmp_path / DEFAULT / "mine.py").write_text(solution("counter"), encoding="utf-8")
+    assert "exercises start other" in run("check")[1]
+    assert run("grade", ".", "--course", "course")[0] == 0
+    with (tmp_path / "grades.csv").open(encoding="utf-8") as stream:
+        rows = [(row["learner"], row["exercise"], row["passed"]) for row in csv.DictReader(stream)]
+    assert (DEFAULT, "mine", "True") in rows
+
+
+def test_a_teacher_s_course_in_a_notebook(run, tmp_path, course):
+    nbclient = pytest.importorskip("nbclient")
+    assert run("export", "out", "--course", "course")[0] == 0
+    notebook = nbformat.read(tmp_path / "out/exercises_1.ipynb", as_version=4)
+    cell = next(cell for cell in notebook.cells if cell.source.startswith("%%exercise mine\n"))
+    cell.source = f"%%exercise mine\n{solution('counter')}"
+    nbclient.NotebookClient(notebook, kernel_name="python3").execute()
+    assert cell.outputs[0]["text"].startswith("passed: ")
 
 
 MORE_CELLS = (
@@ -295,7 +370,7 @@ MORE_CELLS = (
 def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     nbclient = pytest.importorskip("nbclient")
     run("export", "out", "--lang", language)
-    file = tmp_path / "out/exercises_2.ipynb"
+    file = tmp_path / "out/exercises_1.ipynb"
     notebook = nbformat.read(file, as_version=4)
     wanted = [0, 1, *(n for n, cell in enumerate(notebook.cells) if " counter\n" in cell.source)]
     notebook.cells = [notebook.cells[number] for number in wanted]
@@ -312,36 +387,41 @@ def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     assert place[language] in unfinished
 
 
-def test_watch_checks_what_is_saved(run, tmp_path, user):
-    run("start", names()[0])
-    folder = tmp_path / DEFAULT
-    command = [sys.executable, "-m", "haiku_state", "exercises", "watch"]
-    watching = user.start(*command, cwd=tmp_path)
-    patience = threading.Timer(120, watching.kill)
-    patience.start()
-    try:
-        assert watching.stdout.readline().startswith("Waiting for a file in")
-        (folder / f"{names()[0]}.py").write_text(solution(names()[0]), encoding="utf-8")
-        lines = iter(watching.stdout.readline, "")
-        assert any(line.startswith("passed: ") for line in lines)
-        assert any(f"{names()[1]}.py is ready" in line for line in lines)
-        assert any(line.startswith("Waiting") for line in lines)
-        run("hint", names()[1])  # as in another terminal
-        (folder / f"{names()[1]}.py").write_bytes(b"\xff")
-        assert any(line.endswith("is not valid UTF-8 text.\n") for line in lines)
-        (folder / f"{names()[1]}.py").write_text("", encoding="utf-8")
-        assert any(line.startswith("not yet: ") for line in lines)
-        assert any(line.startswith("If you are stuck") for line in lines)
-    finally:
-        patience.cancel()
-        watching.terminate()
-        watching.communicate()
-    record = json.loads((folder / PROGRESS).read_text(encoding="utf-8"))
-    assert record["exercises"][names()[0]]["passed"]
-    # one check: the file that was made was not checked, nor what is no text
-    second = record["exercises"][names()[1]]
-    assert (second["checks"], second["hints"]) == (1, 1)
-    assert (folder / f"{names()[1]}.py").exists()
+def test_the_one_command_goes_on_after_a_file_that_is_no_text(tmp_path):
+    first = names()[0]
+    stay = Stay(User(tmp_path), "en")
+    stay.press("h")
+    stay.save(first, b"\xff")
+    assert any(line.endswith("is not valid UTF-8 text.") for line in stay.lines)
+    stay.press("s")
+    assert any("after three hints" in line for line in stay.lines)
+    stay.save(first, solution(first))
+    assert any(line.startswith("passed: ") for line in stay.lines)
+    stay.press("r")
+    assert any("counter.old1.py" in line for line in stay.lines)
+    stay.press("l")
+    assert stay.quit() == 0
+    record = json.loads((stay.folder / PROGRESS).read_text(encoding="utf-8"))["exercises"][first]
+    assert record["passed"]
+    assert (record["hints"], record["checks"]) == (1, 1)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals, no process groups")
+@pytest.mark.parametrize("words", [["check"], []])
+def test_ctrl_c_leaves_no_process(tmp_path, user, words):
+    alive, theirs = os.pipe()
+    user.haiku_state("exercises", "start", cwd=tmp_path)
+    file = tmp_path / DEFAULT / f"{names()[0]}.py"
+    file.write_text("while True: pass\n", encoding="utf-8")
+    command = [sys.executable, "-m", "haiku_state", "exercises", *words]
+    running = user.start(*command, cwd=tmp_path, pass_fds=[theirs], stdin=PIPE)
+    os.close(theirs)
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    assert running.wait(20) == 130
+    running.communicate()
+    assert select.select([alive], [], [], 30)[0]  # the end of the pipe: nobody holds the other side
+    os.close(alive)
 
 
 def test_a_damaged_record_is_one_line(run, tmp_path):
@@ -353,7 +433,7 @@ def test_a_damaged_record_is_one_line(run, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(1, len(PARTS) + 1))
+@pytest.mark.parametrize("part", range(1, len(ours().parts) + 1))
 @pytest.mark.parametrize("language", ["en", ZH])
 def test_an_exported_notebook_passes_with_the_solutions(run, tmp_path, language, part):
     nbclient = pytest.importorskip("nbclient")

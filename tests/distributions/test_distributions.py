@@ -43,14 +43,20 @@ def metadata(wheel):
         return Parser().parsestr(archive.read(name).decode())
 
 
-def test_the_wheel_holds_the_whole_package_and_nothing_else(built):
+def test_the_wheel_holds_the_whole_package_the_pages_to_read_and_nothing_else(built):
     expected = {
         file.relative_to(ROOT).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in PACKAGE.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts
     }
     found = contents(built("whl"))
+    pages = {name: found.pop(name) for name in [*found] if name.startswith("haiku_state/pages/")}
     assert {name: found[name] for name in found if ".dist-info/" not in name} == expected
+    wanted = {*ROOT.glob("docs/**/*.md"), *ROOT.glob("docs/**/*.rst")}
+    wanted |= {*ROOT.glob("docs/locale/**/*.po")} - {*ROOT.glob("docs/locale/**/api/*.po")}
+    assert {*pages} == {
+        f"haiku_state/pages/{file.relative_to(ROOT / 'docs').as_posix()}" for file in wanted
+    }
     catalog = f"locale/{ZH}/LC_MESSAGES/haiku_state.mo"
     for name in ("py.typed", "commands/doctor/sets.json", catalog):
         assert f"haiku_state/{name}" in expected

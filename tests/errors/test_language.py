@@ -85,7 +85,8 @@ def test_a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
 def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     assert str(MissingKeyError()) == (
-        f"要生成随机数，但 rng 是 None。\n  原因：{CHINESE}\n  详见：{ZH}/haiku/pure_pair.html"
+        f"要生成随机数，但 rng 是 None。\n  原因：{CHINESE}\n"
+        "  详见：python -m haiku_state read haiku/pure_pair"
     )
 
 

@@ -47,10 +47,9 @@ BROKEN = {
         "def count(state, increment):\n    raise SystemExit\n", "ended the program itself", 2,
     ),
     "quick exit": ("import os\nos._exit(0)\n", "ended before all checks were done", None),
-    "killed": (
-        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n",
-        "ended before all checks were done", None,
-    ),
+    "killed": ("import os\nos.kill(os.getpid(), 9)\n", "os.kill", 2),
+    "kills the checker": ("import os\nos.kill(os.getppid(), 9)\n", "os.kill", 2),
+    "kills a group": ("import os\nos.killpg(os.getpgid(os.getppid()), 9)\n", "os.killpg", 2),
     "crash": (
         "import ctypes\nctypes.string_at(0)\n", "ended before all checks were done", 2,
     ),
@@ -161,16 +160,100 @@ def reset(state):
     return None, state * 0
 """,
     "reads the expected values": """
-from haiku_state.exercises.course import load
+from haiku_state.exercises.courses import ours
+
+right = ours().solution("counter")
+exec(right)
+""",
+    "asks for the solution": """
+from haiku_state.exercises import solution
+
+exec(solution("counter"))
+""",
+    "finds the solution by a glob": """
+import pathlib
+import haiku_state
+
+folder = pathlib.Path(haiku_state.__file__).parent
+text = next(folder.rglob("counter.py")).read_text()
+exec(text)
+""",
+    "reads the solution by another name": """
+import os
+import haiku_state
+
+here = os.path.join(os.path.dirname(haiku_state.__file__), "exercises", ".", "course", "counter.py")
+os.chdir(os.path.dirname(here))
+exec(open("counter.py").read())
+""",
+    "looks for the checker in its frames": RIGHT
+    + "import sys\n\nseed = sys._getframe(1).f_locals\n",
+    "looks for the checker in a traceback": RIGHT
+    + """
+try:
+    raise ValueError
+except ValueError as error:
+    frames = error.__traceback__.tb_frame.f_back.f_locals
+""",
+    "looks for the checker among all objects": RIGHT + "import gc\n\nfound = gc.get_objects()\n",
+    "watches the checker": RIGHT + "import sys\n\nsys.setprofile(lambda *arguments: None)\n",
+    "traces the checker": RIGHT + "import sys\n\nsys.settrace(lambda *arguments: None)\n",
+    "exits with success": WRONG + "import atexit, os\n\natexit.register(os._exit, 0)\n",
+    "ends the hook": WRONG + "import sys\n\nsys.addaudithook(lambda *arguments: None)\n",
+    "replaces explain where the checker has it": """
+import haiku_state.exercises.sandbox.child as child
+
+child.explain = lambda *arguments: type("Report", (), {"findings": ()})
+total = 0
 
 
 def count(state, increment):
-    return load("counter").checks[0].expected(state, increment)
+    global total
+    total = 1
+    return increment, state + increment
 
 
 def reset(state):
     return None, state * 0
 """,
-    "exits with success": WRONG + "import atexit, os\n\natexit.register(os._exit, 0)\n",
-    "ends the hook": WRONG + "import sys\n\nsys.addaudithook(lambda *arguments: None)\n",
+    "replaces what compares": WRONG
+    + """
+import haiku_state.exercises.sandbox.values as values
+
+values.encoded = lambda tree: []
+""",
+    "replaces the code of explain": """
+import haiku_state as hs
+
+hs.explain.__code__ = (lambda *arguments, **more: None).__code__
+total = 0
+
+
+def count(state, increment):
+    global total
+    total = 1
+    return increment, state + increment
+
+
+def reset(state):
+    return None, state * 0
+""",
+    "replaces a function of NumPy": WRONG + "import numpy as np\n\nnp.asarray = lambda x, *a: 0\n",
+    "replaces a builtin": WRONG + "import builtins\n\nbuiltins.isinstance = lambda *a: True\n",
+    "closes the channel": WRONG + "import os\n\nos.closerange(3, 100)\n",
+    "writes through the memory": WRONG + "import ctypes\n\nctypes.string_at(id(count), 8)\n",
+    "starts a thread that ends it": WRONG
+    + """
+import os, threading
+
+threading.Timer(0.2, os._exit, (0,)).start()
+""",
+    "imports a solution from a file": WRONG
+    + """
+import importlib.util, pathlib, haiku_state
+
+file = pathlib.Path(haiku_state.__file__).parent / "exercises/course/counter.py"
+spec = importlib.util.spec_from_file_location("counter", file)
+spec.loader.exec_module(importlib.util.module_from_spec(spec))
+""",
 }

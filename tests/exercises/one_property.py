@@ -6,7 +6,7 @@ NAMES = ("again", "arguments", "pure", "jit", "vmap", "keys", "types", "weak")
 
 HEAD = '''"""One property each
 
-write, 1 min, index
+write, easy, 1 min, index
 
 Add one.
 
@@ -19,7 +19,7 @@ Add one.
 import jax
 '''
 INPUTS = "# %% inputs\ndef inputs(rng):\n    return rng.normal(size=3)\n"
-CHECK = "# %% check {0}; {0}; structure\ndef check(answer, x):\n    return answer.{0}(x)\n"
+CHECK = "# %% check {0}; {0}\ndef check(answer, x):\n    return answer.{0}(x)\n"
 
 FUNCTIONS = "".join(f"def {name}(x): return x + 1\n" for name in NAMES)
 TEXT = HEAD + FUNCTIONS + INPUTS + "".join(map(CHECK.format, NAMES))

@@ -11,8 +11,9 @@ from chinese import ZH
 
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import reading, translated
-from haiku_state.exercises import check, course, names, solution, stub
-from haiku_state.exercises.cells import texts
+from haiku_state.exercises import check, ideas, names, solution, stub
+from haiku_state.exercises.cells import SHARED, texts
+from haiku_state.exercises.courses import ours
 from haiku_state.exercises.source import comments, solution_of, stub_of
 
 PROGRAM = """
@@ -74,18 +75,32 @@ def test_both_languages_have_the_same_code(name):
 
 @each
 def test_every_text_of_an_exercise_is_in_the_catalog(name):
-    found = [text for _line, text in texts(name, course.source_of(name))]
+    found = [text for _line, text in texts(name, ours().source(name))]
     assert [text for text in found if translated(text, ZH) == text] == []
 
 
 @each
 def test_its_lessons_are_there(name):
-    exercise = course.load(name)
-    ideas = {one.idea for one in (*exercise.checks, *exercise.programs) if one.idea}
-    for lesson in {exercise.lesson, *(idea.lesson for idea in ideas if idea.lesson)}:
-        page, _hash, anchor = lesson.partition("#")
-        text = (LESSONS / f"{page}.md").read_text(encoding="utf-8")
-        assert not anchor or anchor in anchors(text), lesson
+    exercise = ours().load(name)
+    taught = {one.idea for one in exercise.programs if one.idea}
+    for lesson in {exercise.lesson, *(idea.lesson for idea in taught if idea.lesson)}:
+        assert_is_there(lesson)
+
+
+@pytest.mark.parametrize("idea", SHARED.values(), ids=SHARED)
+def test_the_lesson_of_a_shared_idea_is_there(idea):
+    assert_is_there(idea.lesson)
+
+
+def test_each_message_and_property_has_a_shared_idea():
+    told = {idea for _pattern, idea in ideas.MESSAGES} | {*ideas.BY_PROPERTY.values()}
+    assert told <= {*SHARED.values()}
+
+
+def assert_is_there(lesson):
+    page, _hash, anchor = lesson.partition("#")
+    text = (LESSONS / f"{page}.md").read_text(encoding="utf-8")
+    assert not anchor or anchor in anchors(text), lesson
 
 
 def anchors(text):
@@ -97,7 +112,7 @@ def anchors(text):
 
 
 def test_every_file_is_in_the_order():
-    files = {path.stem for path in Path(course.__file__).parent.glob("*.py")} - {"__init__"}
+    files = {path.stem for path in ours().folder.glob("*.py")}
     assert files == set(names())
 
 

@@ -14,35 +14,85 @@ from haiku_state.exercises.folder import DEFAULT
 sys.path.append(str(Path(__file__).parents[1]))
 
 from chinese import ZH
-from user import User
+from user import PIPE, User
 
 DOCS = Path(__file__).parents[2] / "docs/exercises"
 LANGUAGES = tuple(languages())
-EDITED = {"en": "(you change the file in your editor)", ZH: "（在编辑器里修改文件）"}
-FIRST = names()[0]
+PRESSED = {"en": "(you press {key})", ZH: "（按 {key} 键）"}
+SAVED = {
+    "en": ("(you change the file, with a slip in it)", "(you mend the slip)",
+           "(you change the file)"),
+    ZH: ("（修改文件，其中有个笔误）", "（改正笔误）", "（修改文件）"),
+}  # fmt: skip
+LAST = {"en": "q quit", ZH: "q 退出"}
+"""What ends that which is shown."""
+
+
+class Stay:
+    """The one command, as somebody uses it who has no terminal.
+
+    Args:
+      learner: who it is.
+      language: in which to speak.
+    """
+
+    def __init__(self, learner: User, language: str) -> None:
+        self.lines: list[str] = []
+        self.folder, self._language = learner.folder / DEFAULT, language
+        command = [sys.executable, "-m", "haiku_state", "exercises", "--lang", language]
+        self._process = learner.start(*command, stdin=PIPE)
+        self._read()
+
+    def _read(self) -> None:
+        for line in iter(self._process.stdout.readline, ""):
+            self.lines.append(line.rstrip("\n"))
+            if LAST[self._language] in line:
+                return
+
+    def press(self, key: str) -> None:
+        """Press a key, and read what is shown then."""
+        self.lines += ["", PRESSED[self._language].format(key=key)]
+        self._process.stdin.write(key)
+        self._process.stdin.flush()
+        self._read()
+
+    def save(self, name: str, text: str | bytes) -> None:
+        """Save an answer, and read what is shown then."""
+        data = text if isinstance(text, bytes) else text.encode()
+        (self.folder / f"{name}.py").write_bytes(data)
+        self._read()
+
+    def quit(self) -> int:
+        """Leave; return the exit code."""
+        self._process.stdin.write("q")
+        self._process.stdin.close()
+        code = int(self._process.wait(60))
+        self._process.stdout.close()
+        self._process.stderr.close()
+        return code
 
 
 def walk(language: str) -> str:
-    """Start, check, ask for a hint, and pass."""
-    lines = []
-    # the server may still be writing into its cache
+    """Begin, ask for a hint, pass, and pass the next exercise."""
+    first, second = names()[:2]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        learner = User(Path(place))
-
-        def type_in(words: str) -> None:
-            lines.append(f"$ python -m haiku_state exercises {words}")
-            ran = learner.haiku_state("exercises", *words.split(), env={"COLUMNS": "80"})
-            lines.extend([*(ran.stdout + ran.stderr).splitlines(), ""])
-
-        type_in(f"start --lang {language}")
-        type_in("check")
-        type_in("hint")
+        stay = Stay(User(Path(place)), language)
         with reading(language):
-            file = learner.folder / DEFAULT / f"{FIRST}.py"
-            file.write_text(solution(FIRST), encoding="utf-8")
-        lines.extend([EDITED[language], ""])
-        type_in("check")
-    return "\n".join(lines[:-1]) + "\n"
+            right, other = solution(first), solution(second)
+        stay.press("h")
+        answers = [
+            (first, right.replace("return increment", "return incremnt")),
+            (first, right),
+            (second, other),
+        ]
+        for (name, answer), said in zip(answers, SAVED[language], strict=True):
+            stay.lines += ["", said]
+            stay.save(name, answer)
+            if answer == right:
+                stay.press("n")
+        assert stay.quit() == 0
+    shown = ["$ python -m haiku_state exercises", *stay.lines]
+    return "\n".join(shown).strip() + "\n"
 
 
 def file_of(language: str) -> Path:

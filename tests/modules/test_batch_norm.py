@@ -312,7 +312,7 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
         "  why:   only pmap, vmap and shard_map bind an axis, under the name that they are given, "
         "and so do pmap_update and shard_map_update; everywhere else, leave the axis out, as with "
         "cross_replica_axis=None\n"
-        "  more:  en/update/pmapped_update.html"
+        "  more:  python -m haiku_state read update/pmapped_update"
     )
     with pytest.raises(UnboundAxisError, match=r"^the axis 'devices'"):
         jax.jit(lambda x: pair.apply(params, state, None, x, True))(x)
@@ -432,7 +432,7 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
         f"state['batch_norm/~/mean_ema']['{name}'] is (1, 1), but it must be (1, 3).\n"
         "  why:   init sets all shapes from the features of its inputs and the arguments of the "
         "module: both must be the same in apply\n"
-        "  more:  en/haiku/pure_pair.html"
+        "  more:  python -m haiku_state read haiku/pure_pair"
     )
 
 

@@ -39,7 +39,7 @@ haiku_state.errors.processes.LostProcessError: process %d of 2 is waiting for an
 which has died or has been stuck for %d s.
   why:   each update needs all processes: if one process is lost, all of them stop; start all of \
 them again from the last checkpoint
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 JOINING = """\
 haiku_state: process %d of 2 joins the others at %s and waits for them for at most %d s. If JAX \
@@ -227,7 +227,7 @@ def test_processes_that_disagree_say_so(workers, count, found):
 DISAGREE = """\
 haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
   why:   all processes run one program on one train state: start each process with the same settings
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 
@@ -286,7 +286,7 @@ haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
     train_state['b']
   why:   each process creates its own copy, so all processes must start from the same seed or the \
 same file
-  more:  en/update/pmapped_update.html
+  more:  python -m haiku_state read update/pmapped_update
 """
 
 
@@ -425,7 +425,7 @@ haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not j
 the same process_id, such as {index}.
   why:   start each process once, on a machine that can reach that address, with the same \
 num_processes and a process_id of its own
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 
@@ -543,7 +543,7 @@ OLD = """\
 ProcessStartError: each process has 2 CPU devices, but this JAX can connect only one of them.
   why:   before JAX 0.4.33, the devices of a process connected one after the other, while each of \
 them waited for all the others, so the first update would never end
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 
@@ -580,7 +580,7 @@ def test_a_bad_timeout_is_named(timeout):
 TIMEOUT = """\
 ArgumentError: timeout is {0!r}, but it must be a positive number of seconds.
   why:   after that time without progress the process ends with a message
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 
@@ -638,7 +638,7 @@ there are: {reason}.
   why:   without an address, JAX reads the variables of the scheduler that started the process \
 (Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the address, the number of processes \
 and the id of this process
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 
@@ -673,7 +673,7 @@ LATE = """\
 LateStartError: JAX has already started in this process.
   why:   JAX looks for the devices of all processes once, when it starts: call start_processes \
 once, before the first array
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 
@@ -689,7 +689,7 @@ TAKEN = """\
 ProcessStartError: process 0 cannot listen at localhost:{port}: Address already in use.
   why:   the port must be free on the machine of process 0, and only one process may have \
 process_id=0; choose another port in all processes
-  more:  en/api/processes.html
+  more:  python -m haiku_state read api/processes
 """
 
 

@@ -257,7 +257,7 @@ def test_one_frozen_normalization_does_not_cost_the_others_their_protection():
             "yet evaluation looks plausible. If some state is meant to stay unchanged, exempt it: "
             "`frozen=lambda module, *_: module in ['pretrained/~/mean_ema', "
             "'pretrained/~/var_ema']`\n"
-            "  more:  en/haiku/batch_norm.html"
+            "  more:  python -m haiku_state read haiku/batch_norm"
         )
         with pytest.raises(errors.CounterStoppedError, match=r"state.'batch_norm"):
             jax.eval_shape(make(loss_of(False), SGD, frozen=frozen), made, {"x": X})

@@ -54,7 +54,7 @@ def run(reader, lines):
 def test_all_pages_have_lines_and_both_languages_the_same():
     english = blocks("en")
     pages = set.union(*english.values())
-    assert {"index.html", "get_started.html", "exercises/index.html", "state/index.html"} <= pages
+    assert {"index.html", "exercises/index.html", "state/index.html"} <= pages
     assert {text.replace(f" --lang {ZH}", "") for text in blocks(ZH)} == set(english)
 
 
@@ -76,7 +76,24 @@ def test_each_extra_can_be_installed(reader):
 
 
 def test_the_lines_of_the_exercises_begin_the_first(reader):
-    [lines] = [text for text in blocks("en") if "haiku_state exercises start" in text]
+    for page in ("get_started", "exercises/index"):
+        shown = html.unescape((SITE / f"en/{page}.html").read_text(encoding="utf-8"))
+        assert "python -m haiku_state exercises" in re.sub("<[^>]*>", "", shown)
+    ran = run(reader, "source env/bin/activate\npython -m haiku_state exercises <<< q")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert (reader.folder / "haiku_exercises/counter.py").is_file()
+    lead = "haiku/batch_norm#an-average-that-starts-right"
+    ran = run(reader, f"source env/bin/activate\npython -m haiku_state read {lead}")
+    assert ran.stdout.startswith("## An average that starts right"), ran.stderr
+
+
+def test_the_lines_of_a_course_of_ones_own_work(reader):
+    page = (SITE / "en/exercises/index.html").read_text(encoding="utf-8")
+    code = [html.unescape(re.sub("<[^>]*>", "", block)) for block in CODE.findall(page)]
+    [lines] = [text for text in code if "--course warm_ups" in text]
+    lines = lines.replace("$ ", "").replace("--dir class/ada", "--dir class/ada <<< q")
     ran = run(reader, f"source env/bin/activate\n{lines}")
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert (reader.folder / "haiku_exercises/predict_trace.py").is_file()
+    assert (reader.folder / "class/ada/first_steps.py").is_file()
+    table = (reader.folder / "grades.csv").read_text(encoding="utf-8")
+    assert "ada,first_steps,False" in table

@@ -92,7 +92,7 @@ def test_a_card_has_the_lines_that_the_error_has(lines, monkeypatch):
     case = {
         "what": "it is `x`.\n    x",
         "before": "",
-        "lines": {**lines, "why": "a", "more": "en/b.html"},
+        "lines": {**lines, "why": "a", "more": "python -m haiku_state read b"},
     }
     monkeypatch.setattr(error_cards, "link_to", lambda page, self: nodes.Text(page))
     monkeypatch.setattr(error_cards.Cards, "label", lambda self, name: name)

@@ -259,7 +259,7 @@ def test_use_devices_in_a_fresh_process(user):
         "9 devices were requested, but JAX has started with 4.\n"
         "  why:   the number of CPU devices is fixed when JAX starts, by XLA_FLAGS, "
         "jax_num_cpu_devices or use_devices: request enough there, before the first computation\n"
-        "  more:  en/update/devices.html\n"
+        "  more:  python -m haiku_state read update/devices\n"
     ), ran.stderr[-2000:]
 
 

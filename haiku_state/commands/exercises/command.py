@@ -3,21 +3,22 @@
 import argparse
 import functools
 import re
+import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TextIO
 
 from haiku_state.commands.parser import NO_FOLDER, OneLineParser
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import languages, reader_language, reading, translated, wrapped
-from haiku_state.exercises import course, solution
 from haiku_state.exercises.cells import read
+from haiku_state.exercises.courses import Course, ours
 from haiku_state.exercises.exercise import Exercise, Heading
 from haiku_state.exercises.folder import DEFAULT, Folder, text_in
-from haiku_state.exercises.notebook import KINDS, write_folder, write_notebooks
-from haiku_state.exercises.result import COLUMNS
-from haiku_state.exercises.sandbox.server import ask_server
+from haiku_state.exercises.notebook import KINDS, LEVELS, write_folder, write_notebooks
+from haiku_state.exercises.result import COLUMNS, Result
 
 COMMAND = "python -m haiku_state exercises"
 
@@ -35,13 +36,18 @@ KEPT = _("What you wrote is now in {file}.")
 AFTER_HINTS = _("A solution: {command}")
 PART = _("{part}: {count}")
 PASSED_COUNT = _("{passed} of {count} passed")
-WATCHING = _("Waiting for a file in {folder} to be saved; press Ctrl-C to stop.")
-WRITTEN = _("{count} files were written to {folder}.")
-BEGUN = _("{file} is a copy of the exercise {model}. Change it and try it:")
+WRITTEN = _("Files written to {folder}: {count}")
+BEGUN = _(
+    "{file} is a copy of the exercise {model}. Change its docstring (title, kind, level, minutes, "
+    "lesson, statement, three hints), its program with the solution, its checks, and the wrong "
+    "programs with their ideas. Then try it:"
+)
+OTHERS = _("Also right, {title}:")
 PLACE = _("line {line}, {what}")
 TRIED = _("{right} of {count} results match the expectations in the file.")
-GRADED = _("{count} answers were checked; the table was written to {file}.")
-ABOUT = _("{title} ({kind}, {minutes} min)")
+GRADED = _("Answers in the table {file}: {count}. A text for each learner is in {folder}.")
+LISTED = _("{title} ({kind}, {level})")
+ABOUT = _("{title} ({kind}, {level}, {minutes} min)")
 NO_FILE = _("{path} is not a file")
 TRY = _("{problem}; try: {right}")
 
@@ -49,12 +55,19 @@ TRY = _("{problem}; try: {right}")
 def add_arguments(parser: OneLineParser) -> None:
     """Add the subcommands to the parser, and what runs each."""
     title = translated(_("commands"))
-    commands = parser.add_subparsers(title=title, required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title=title, metavar="COMMAND")
 
     def add(name: str, run: Callable[..., int], text: str, *arguments: str) -> OneLineParser:
         about = translated(text)
         command: OneLineParser = commands.add_parser(name, help=about, description=about)
         command.add_language(_("language of the texts and of new files"))
+        return prepare(command, run, *arguments)
+
+    def prepare(command: OneLineParser, run: Callable[..., int], *arguments: str) -> OneLineParser:
+        if "own" not in arguments:
+            text = _("the folder of a course; by default, the course of this package")
+            given: dict[str, Any] = {"type": Path, "metavar": "DIR", "default": argparse.SUPPRESS}
+            command.add_option("--course", text=text, **given)
         if "name" in arguments:
             text = translated(_("which exercise; by default, the exercise that you worked on last"))
             command.add_argument("name", metavar="NAME", nargs="?", help=text)
@@ -63,10 +76,13 @@ def add_arguments(parser: OneLineParser) -> None:
                 "the folder with your answers; by default, the current folder or {folder} in it"
             )
             text = translated(text).format(folder=DEFAULT)
-            command.add_option("--dir", type=Path, metavar="DIR", text=text)
-        command.set_defaults(run=functools.partial(_run, run, command))
+            command.add_option("--dir", text=text, **given)
+        is_in_folder = "dir" in arguments
+        command.set_defaults(run=functools.partial(_run, run, command, is_in_folder))
         return command
 
+    prepare(parser, _stay, "dir")
+    parser.set_defaults(course=None, dir=None)
     add("list", _list, _("list all exercises"), "dir")
     start = add("start", _start, _("create the file of an exercise, or continue with it"), "dir")
     text = translated(_("which exercise; by default, the first exercise that has not passed"))
@@ -80,7 +96,6 @@ def add_arguments(parser: OneLineParser) -> None:
     add("solution", _solution, _("show a solution"), "name", "dir")
     add("reset", _reset, _("start over; what you wrote is kept in another file"), "name", "dir")
     add("progress", _progress, _("show which exercises have passed"), "dir")
-    add("watch", _watch, _("check each answer whenever it is saved"), "dir")
     export = add("export", _export, _("write the files of all exercises, for a class"))
     export.add_argument("dir", metavar="DIR", type=Path, help=translated(_("the folder to write")))
     export.add_option(
@@ -88,7 +103,7 @@ def add_arguments(parser: OneLineParser) -> None:
         text=_("notebooks, one for each part, or Python files"),
     )  # fmt: skip
     export.add_option("--solutions", action="store_true", text=_("write the solutions too"))
-    new = add("new", _new, _("write the file for an exercise of your own"))
+    new = add("new", _new, _("write the file for an exercise of your own"), "own")
     text = translated(_("the name of the exercise: letters, digits and underscores"))
     new.add_argument("name", metavar="NAME", help=text)
     new.add_option(
@@ -96,7 +111,10 @@ def add_arguments(parser: OneLineParser) -> None:
         text=_("the exercise of the course whose file is the starting point"),
     )  # fmt: skip
     test = add(
-        "test", _test, _("run the solution and all other programs in the file of an exercise")
+        "test",
+        _test,
+        _("run the solution and all other programs in the file of an exercise"),
+        "own",
     )
     test.add_argument(
         "file", metavar="FILE", type=Path, help=translated(_("the file of an exercise"))
@@ -117,19 +135,22 @@ def add_arguments(parser: OneLineParser) -> None:
     )
 
 
-def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.Namespace) -> int:
+def _run(
+    command: Callable[..., int],
+    parser: OneLineParser,
+    is_in_folder: bool,
+    options: argparse.Namespace,
+) -> int:
     language = options.lang or reader_language()
     try:
         with reading(language):
             folder = None
-            if "dir" in options and command is not _export:
-                folder = Folder.find(options.dir or vars(options).get("place"))
-                if command is not _list:
-                    _check_folder(parser, folder.path)
-            if folder and not folder.exists and command not in (_list, _start):
-                raise folder.none_started()
-        language = options.lang or (folder and folder.language) or language
+            if is_in_folder:
+                folder = _folder(parser, command, options)
+                language = options.lang or folder.language or language
         with reading(language):
+            if folder and not folder.exists and command not in (_list, _start, _stay):
+                raise folder.none_started()
             return command(parser, options, folder)
     except ExerciseError as error:
         problem, right = error.what.rstrip(".。"), error.values["right"]
@@ -137,105 +158,126 @@ def _run(command: Callable[..., int], parser: OneLineParser, options: argparse.N
             parser.reject(TRY if right else "{problem}", problem=problem, right=right)
 
 
-def _list(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    width = max(map(len, course.ORDER))
-    for title, names in course.PARTS:
+def _folder(
+    parser: OneLineParser, command: Callable[..., int], options: argparse.Namespace
+) -> Folder:
+    path = options.dir or vars(options).get("place")
+    folder = Folder.find(path, options.course)
+    if command is not _list:
+        _check_folder(parser, folder.path)
+    return folder
+
+
+def _course(options: argparse.Namespace) -> Course:
+    return Course(options.course) if options.course else ours()
+
+
+def _stay(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    from haiku_state.commands.exercises.session import stay
+
+    return stay(folder, options.lang)
+
+
+def _list(_parser: OneLineParser, _options: argparse.Namespace, folder: Folder) -> int:
+    course = folder.course
+    width = max(map(len, course.names))
+    for title, names in course.parts:
         print(f"{translated(title)}")
         for name in names:
             mark = "✓" if folder.passed(name) else " "
-            print(f"  {mark} {name:{width}}  {_about(course.heading_of(name))}")
+            about = _about(course.heading(name), LISTED)
+            print(f" {mark} {course.number(name):2} {name:{width}} {about}")
     return 0
 
 
-def _start(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    name = options.name or folder.next()
+def _start(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
+    name = folder.course.known(options.name) if options.name else folder.next()
     if name is None:
         print(translated(ALL_PASSED))
         return 0
-    _begin(folder, course.known(name), options.lang)
-    return 0
-
-
-def _begin(folder: Folder, name: str, language: str | None = None) -> None:
-    is_new = folder.start(name, language)
-    exercise = course.load(name)
-    print(_about(exercise))
-    print()
-    _print(translated(exercise.statement))
+    is_new = folder.start(name, options.lang)
+    print(described(folder.course.load(name)))
     print()
     _print(translated(STARTED if is_new else CONTINUED).format(file=folder.file_of(name)))
     print(f"  {COMMAND} check {name}")
+    return 0
 
 
-def _about(exercise: Heading) -> str:
-    kind = translated(KINDS[exercise.kind])
-    return translated(ABOUT).format(
-        title=translated(exercise.title), kind=kind, minutes=exercise.minutes
+def described(exercise: Exercise) -> str:
+    """Return title, kind, level, minutes and statement of an exercise."""
+    statement = translated(exercise.statement).split("\n")
+    return "\n".join([_about(exercise), "", *(wrapped(text, COLUMNS - 1) for text in statement)])
+
+
+def _about(exercise: Heading, template: str = ABOUT) -> str:
+    return translated(template).format(
+        title=translated(exercise.title),
+        kind=translated(KINDS[exercise.kind]),
+        level=translated(LEVELS[exercise.level]),
+        minutes=exercise.minutes,
     )
 
 
 def _check(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    name = _chosen(parser, options, folder)
-    file = folder.file_of(name).absolute()
-    passed, text = _judged(course.load(name), folder.read(name), file, options.can_fork)
-    _tell(folder, name, passed, text)
-    return 0 if passed else 1
-
-
-def _judged(exercise: Exercise, source: str, file: Path, can_fork: bool) -> tuple[bool, str]:
-    """Let the server check an answer, or this process where there is no server."""
-    request = {
-        "name": exercise.name,
-        "text": exercise.text,
-        "source": source,
-        "path": str(file),
-        "language": reader_language(),
-    }
-    if can_fork and (answer := ask_server(request)) is not None:
-        return answer["passed"], answer["text"]
     from haiku_state.exercises.judge import judge
 
-    result = judge(exercise, source, file, can_fork)
-    return result.passed, str(result)
-
-
-def _tell(folder: Folder, name: str, passed: bool, text: str) -> None:
-    folder.note_check(name, passed)
-    print(text)
+    name = _chosen(parser, options, folder)
+    exercise = folder.course.load(name)
+    result = judge(exercise, folder.read(name), folder.file_of(name).absolute())
+    folder.note_check(name, result.passed)
+    print(told(result))
     print()
     following = folder.next()
-    if passed and following is None:
+    if result.passed and following is None:
         print(translated(ALL_PASSED))
-    elif passed:
+    elif result.passed:
         print(translated(NEXT).format(command=f"{COMMAND} start {following}"))
     else:
         print(translated(STUCK).format(command=f"{COMMAND} hint {name}"))
+    return 0 if result.passed else 1
+
+
+def told(result: Result) -> str:
+    """Return the text of a result, and the other right answers below it if it has passed."""
+    others = [one for one in result.exercise.programs if one.title and result.passed]
+    texts = [
+        translated(OTHERS).format(title=translated(one.title))
+        + "\n\n"
+        + textwrap.indent(one.code.strip("\n"), "  ")
+        for one in others
+    ]
+    return "\n\n".join([str(result), *texts])
 
 
 def _chosen(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> str:
     name = options.name or folder.current
     if name is None:
         parser.reject(_("which exercise? the command `list` shows them"))
-    return course.known(name)
+    return folder.course.known(name)
 
 
 def _hint(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
-    hints = course.load(name).hints
-    number = min(folder.hints(name) + 1, len(hints))
-    folder.note_hint(name)
-    text = translated(hints[number - 1])
-    _print(translated(HINT).format(number=number, count=len(hints), text=text))
-    if number == len(hints):
+    _print(next_hint(folder, name))
+    if folder.may_see_solution(name):
         print("\n" + translated(AFTER_HINTS).format(command=f"{COMMAND} solution {name}"))
     return 0
 
 
+def next_hint(folder: Folder, name: str) -> str:
+    """Return one more hint of an exercise, or the last one, and record that it was shown."""
+    hints = folder.course.load(name).hints
+    number = min(folder.hints(name) + 1, len(hints))
+    folder.note_hint(name)
+    text = translated(hints[number - 1])
+    return translated(HINT).format(number=number, count=len(hints), text=text)
+
+
 def _solution(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
     name = _chosen(parser, options, folder)
-    if not folder.passed(name) and folder.hints(name) < len(course.load(name).hints):
+    if not folder.may_see_solution(name):
         parser.reject(NO_SOLUTION, name=name)
-    print(solution(name), end="")
+    print(folder.course.solution(name), end="")
     return 0
 
 
@@ -249,8 +291,8 @@ def _reset(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -
     return 0
 
 
-def _progress(_parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    for title, names in course.PARTS:
+def _progress(_parser: OneLineParser, _options: argparse.Namespace, folder: Folder) -> int:
+    for title, names in folder.course.parts:
         passed = sum(map(folder.passed, names))
         count = translated(PASSED_COUNT).format(passed=passed, count=len(names))
         print(translated(PART).format(part=translated(title), count=count))
@@ -264,14 +306,6 @@ def _progress(_parser: OneLineParser, options: argparse.Namespace, folder: Folde
     return 0
 
 
-def _watch(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> int:
-    from haiku_state.commands.exercises.watch import watch
-
-    waiting = translated(WATCHING).format(folder=folder.path.absolute())
-    watch(folder, waiting, functools.partial(_tell, folder), functools.partial(_begin, folder))
-    return 0
-
-
 def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
     _check_folder(parser, options.dir)
     write = write_notebooks if options.format == "notebook" else write_folder
@@ -279,7 +313,7 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
         parser.reject(
             _("{folder} is not empty, and nothing in it is overwritten"), folder=options.dir
         )
-    files = write(options.dir, reader_language(), options.solutions)
+    files = write(_course(options), options.dir, reader_language(), options.solutions)
     print(translated(WRITTEN).format(count=len(files), folder=options.dir))
     return 0
 
@@ -290,7 +324,7 @@ def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int
         problem = translated(_("{name} is not a valid name")).format(name=options.name)
         parser.reject(TRY, problem=problem, right=close)
     file = Path(f"{options.name}.py")
-    text = course.source_of(options.model)
+    text = ours().source(options.model)
     try:
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
@@ -307,7 +341,7 @@ def _test(parser: OneLineParser, options: argparse.Namespace, _none: None) -> in
 
     if not options.file.is_file():
         parser.reject(NO_FILE, path=options.file)
-    exercise = read(options.file.stem, text_in(options.file))
+    exercise = read(options.file.stem, text_in(options.file), options.file.absolute().parent)
     print(_about(exercise))
     if missing := missing_for(exercise):
         parser.error(missing)
@@ -325,17 +359,32 @@ def _test(parser: OneLineParser, options: argparse.Namespace, _none: None) -> in
 
 
 def _grade(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
-    from haiku_state.exercises.grade import grade
+    from haiku_state.exercises.grade import grade, is_table
 
     if not options.folder.is_dir():
         parser.reject(NO_FOLDER, path=options.folder)
     if not options.out.parent.is_dir():
         parser.reject(NO_FOLDER, path=options.out.parent)
-    if options.out.exists():
-        parser.reject(_("{file} exists; choose another file with --out"), file=options.out)
-    count = grade(options.folder, options.out)
-    print(translated(GRADED).format(count=count, file=options.out))
+    if options.out.exists() and not is_table(options.out):
+        text = _("{file} exists and is no table of grades; choose another file with --out")
+        parser.reject(text, file=options.out)
+    show = functools.partial(show_bar, stream=sys.stderr)
+    count = grade(_course(options), options.folder, options.out, show)
+    told = {"count": count, "file": options.out, "folder": options.out.with_suffix("")}
+    _print(translated(GRADED).format(**told))
     return 0
+
+
+def bar(done: int, count: int, width: int = 16) -> str:
+    """Return a bar of progress, as text."""
+    full = width * done // max(count, 1)
+    return f"[{'#' * full}{'-' * (width - full)}] {done}/{count}"
+
+
+def show_bar(done: int, count: int, stream: TextIO) -> None:
+    """Show on a terminal how far something is, on one line."""
+    if stream.isatty():
+        print(f"\r{bar(done, count)}", end="\n" * (done == count), file=stream, flush=True)
 
 
 def _check_folder(parser: OneLineParser, path: Path) -> None:

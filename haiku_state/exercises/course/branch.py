@@ -1,11 +1,14 @@
 """An `if` that cannot be decided yet
 
-repair, 8 min, pure/thinking_in_jax#an-if-on-an-argument
+repair, medium, 8 min, pure/thinking_in_jax#an-if-on-an-argument
 
 Repair `huber(error, limit)` so that it works under `jax.jit` and `jax.vmap` too, where `error` and
-`limit` are single numbers. Then repair `losses(errors, limit, average)`, which must remain a jitted
-function: `errors` is an array with one axis, and `average` is `True` or `False`. Called with
-`True`, it returns one number; with `False`, it returns one number for each error.
+`limit` are single numbers. The result must be the same as with the `if`, even for an error that is
+so large that its square overflows.
+
+Then repair `losses(errors, limit, average)`, which must compute the losses in one compiled program:
+`errors` is an array with one axis, and `average` is `True` or `False`. Called with `True`, it
+returns one number; with `False`, it returns one number for each error.
 
 - Which of the two `if` statements depends on a value that changes all the time, and which of them
   depends on a flag?
@@ -52,6 +55,10 @@ def losses(errors, limit, average):
 import numpy as np
 
 
+def is_same(some, others):
+    return {*map(id, some)} == {*map(id, others)}
+
+
 # %% inputs
 def inputs(rng):
     limit = rng.uniform(0.5, 2)
@@ -59,23 +66,27 @@ def inputs(rng):
     return np.array([small, -small, large, -large]), np.float32(limit)
 
 
-# %% check `huber` chooses by a value; pure jit vmap; if on a tracer
+# %% check `huber` chooses by a value; pure jit vmap
 def check(answer, errors, limit):
-    return [answer.huber(error, limit) for error in errors]
+    return [answer.huber(error, limit) for error in jnp.append(errors, 1e20)]
 
 
 def closed_form(errors, limit):
-    size, limit = np.abs(errors).astype(float), float(limit)
+    size, limit = np.abs([*errors.astype(float), 1e20]), float(limit)
     return list(np.where(size <= limit, 0.5 * size**2, limit * (size - 0.5 * limit)))
 
 
-# %% check `losses` chooses by a flag and is compiled; again arguments; static flag
+# %% check `losses` chooses by a flag and is compiled; again arguments
 def check(answer, errors, limit):
-    return {
-        "mean": answer.losses(errors, limit, True),
-        "each": answer.losses(errors, limit, average=False),
-        "compiled": hasattr(answer.losses, "lower"),
-    }
+    each = lambda errors, limit: answer.losses(errors, limit, False)
+    results = {"mean": answer.losses(errors, limit, True), "each": each(errors, limit)}
+    whole = jax.make_jaxpr(each)(errors, limit).jaxpr
+    compiled = [
+        one.outvars
+        for one in whole.eqns
+        if one.primitive.name in ("jit", "pjit") and is_same(one.invars, whole.invars)
+    ]
+    return {**results, "is one program": whole.outvars in compiled}
 
 
 # %% idea static flag
@@ -109,22 +120,14 @@ def huber(error, limit):
     return 0.5 * error**2 if size <= limit else limit * (size - 0.5 * limit)
 
 
-# %%
-def huber(error, limit):
-    size = float(jnp.abs(error))
-    return 0.5 * error**2 if size <= limit else limit * (size - 0.5 * limit)
-
-
-# %% idea not static; pure/transformations#the-learning-rate-is-not-a-static-argument
-# An array cannot be a static argument: it has no hash, and its values change all the time. A static
-# argument should have only a few values, such as a flag.
-losses = jax.jit(right.losses, static_argnames=("limit", "average"))
+losses = right.losses
 
 
 # %% idea not compiled; pure/thinking_in_jax#to-jit-or-not-to-jit
 # Without `jit`, each call runs one operation after the other. The function must remain compiled.
 def losses(errors, limit, average):
-    return right.losses(errors, limit, average)
+    each = jax.vmap(huber, in_axes=(0, None))(errors, limit)
+    return each.mean() if average else each
 
 
 # %% idea sides
@@ -134,21 +137,6 @@ def huber(error, limit):
     return jnp.where(size <= limit, limit * (size - 0.5 * limit), 0.5 * error**2)
 
 
-# %% idea sign
-# The absolute value decides whether an error is large: a large negative error is large too.
-def huber(error, limit):
-    return jnp.where(error <= limit, 0.5 * error**2, limit * (error - 0.5 * limit))
-
-
-# %% idea not traceable
-import numpy as np
-
-
-def huber(error, limit):
-    size = np.abs(error)
-    return np.where(size <= limit, 0.5 * error**2, limit * (size - 0.5 * limit))
-
-
 # %% right a function for each side
 def huber(error, limit):
     size = jnp.abs(error)
@@ -156,14 +144,25 @@ def huber(error, limit):
     return jax.lax.cond(size <= limit, lambda: 0.5 * size**2, large)
 
 
-# %% right no choice at all in the loss, and the static argument by its number
+# %% right no choice at all in the loss, and a plain function that calls two compiled ones
 def huber(error, limit):
     size = jnp.abs(error)
     near = jnp.minimum(size, limit)
     return near * (size - 0.5 * near)
 
 
-@functools.partial(jax.jit, static_argnums=2)
+each_loss = jax.jit(huber)
+mean_loss = jax.jit(lambda errors, limit: huber(errors, limit).mean())
+
+
 def losses(errors, limit, average):
-    each = huber(errors, limit)
+    return mean_loss(errors, limit) if average else each_loss(errors, limit)
+
+
+# %% right a plain function that calls a compiled one, and the mean beside it
+each_loss = jax.jit(jax.vmap(right.huber, in_axes=(0, None)))
+
+
+def losses(errors, limit, average):
+    each = each_loss(errors, limit)
     return each.mean() if average else each

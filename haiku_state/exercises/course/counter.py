@@ -1,9 +1,10 @@
 """A counter as two pure functions
 
-write, 5 min, state/stateful_computations#the-general-strategy
+write, easy, 5 min, state/stateful_computations#the-general-strategy
 
-Write `count` and `reset` as pure functions: each takes the state and returns an output and the new
-state. The output of `count` is the increment, and the output of `reset` is `None`.
+Write `count` and `reset` as pure functions. Each of them takes the state and returns a pair: an
+output and the new state. The output of `count` is the increment, and the output of `reset` is
+`None`.
 
 - Which two things does a caller need from `count` in order to call it once more?
 - Look at the line with `return`: the output and the new state appear there as a pair.
@@ -13,6 +14,7 @@ state. The output of `count` is the increment, and the output of `reset` is `Non
 # %%
 # The counter at the door of a shop adds the number of people that come in at
 # once. Its state is the count.
+#: total = 0
 
 
 def count(state, increment):
@@ -26,7 +28,7 @@ def count(state, increment):
 
 
 def reset(state):
-    # Return no output, and the state from which the counter starts again.
+    # Return None as the output, and a state of 0.
     #: state = 0
     #: return state
     # <solution>
@@ -40,17 +42,40 @@ import numpy as np
 
 # %% inputs
 def inputs(rng):
-    return np.int32(rng.integers(10, 99)), np.int32(rng.integers(1, 9))
+    return np.int32(rng.integers(20, 99)), *np.int32(rng.integers(2, 9, 2))
 
 
-# %% check `count` returns the increment and the new state; pure jit vmap types; output and state
-def check(answer, state, increment):
+# %% check `count` does not depend on earlier calls; pure jit vmap types; output, state
+def check(answer, state, earlier, increment):
+    answer.count(state, earlier)
     return answer.count(state, increment)
 
 
-# %% check `reset` returns `None` and a state of 0; pure jit types; output and state
-def check(answer, state, increment):
+# %% check `reset` returns `None` and a state of 0; pure jit types; output, state
+def check(answer, state, earlier, increment):
     return answer.reset(state)
+
+
+# %% idea global state
+# The count is kept in a global variable. In a pure function, the state comes in as an argument, and
+# the new state goes out as a result.
+total = 0
+
+
+def count(state, increment):
+    global total
+    total = total + increment
+    return total
+
+
+# %%
+total = 0
+
+
+def count(state, increment):
+    global total
+    total = total + increment
+    return increment, total
 
 
 # %% idea order
@@ -87,17 +112,6 @@ def count(state, increment):
     return state + increment
 
 
-# %% idea hidden input
-def count(state, increment):
-    global total
-    total = total + increment
-    return total
-
-
-# %% idea leak
-kept = []
-
-
-def count(state, increment):
-    kept.append(state + increment)
-    return increment, kept[-1]
+# %%
+def reset(state):
+    return 0

@@ -1,6 +1,6 @@
 """A gradient for each example
 
-write, 10 min, pure/transformations#all-of-them-together
+write, hard, 10 min, pure/transformations#all-of-them-together
 
 Write `example_grads(params, xs, ys)`: the gradients of `example_loss` with respect to params, one
 for each example. The result is a dict like params, and the first axis of its leaves is the example.
@@ -67,12 +67,12 @@ def inputs(rng):
     return params, xs, ys, np.float32(rng.uniform(0.8, 1.2))
 
 
-# %% check `example_grads` returns the gradient of each example; pure jit; each example
+# %% check `example_grads` returns the gradient of each example; pure jit
 def check(answer, params, xs, ys, limit):
     return answer.example_grads(params, xs, ys)
 
 
-# %% check `clipped_mean` returns the mean of the clipped gradients; pure jit; one length
+# %% check `clipped_mean` returns the mean of the clipped gradients; pure jit
 def check(answer, params, xs, ys, limit):
     return answer.clipped_mean(params, xs, ys, limit)
 
@@ -85,12 +85,24 @@ def closed_form(params, xs, ys, limit):
     return {"w": clipped @ xs / len(ys), "b": np.mean(clipped)}
 
 
+# %% check `clipped_mean` does not change a gradient of 0; once
+def check(answer, params, xs, ys, limit):
+    x = 50 * params["w"] / jnp.sum(params["w"] ** 2)  # the loss has no slope there
+    return answer.clipped_mean(params, x[None], jnp.ones(1), limit)
+
+
 # %% idea each example
 # A gradient belongs to one number, here to the loss of one example. The derivative is a function of
 # one example, so `vmap` can apply it to many examples.
 def example_grads(params, xs, ys):
     losses = jax.vmap(example_loss, (None, 0, 0))
     return jax.grad(lambda params: losses(params, xs, ys).mean())(params)
+
+
+# %%
+def example_grads(params, xs, ys):
+    losses = jax.vmap(example_loss, (None, 0, 0))
+    return jax.grad(lambda params: losses(params, xs, ys).sum())(params)
 
 
 # %%
@@ -132,6 +144,13 @@ def clipped_mean(params, xs, ys, limit):
 # %%
 def clipped_mean(params, xs, ys, limit):
     grads = example_grads(params, xs, ys)
+    scales = jnp.minimum(1.0, limit / jnp.linalg.norm(grads["w"], axis=1))
+    return {"w": scales @ grads["w"] / len(ys), "b": jnp.mean(scales * grads["b"])}
+
+
+# %%
+def clipped_mean(params, xs, ys, limit):
+    grads = example_grads(params, xs, ys)
     return jax.tree.map(lambda g: jnp.clip(g, -limit, limit).mean(axis=0), grads)
 
 
@@ -140,34 +159,7 @@ def clipped_mean(params, xs, ys, limit):
 def clipped_mean(params, xs, ys, limit):
     grads = example_grads(params, xs, ys)
     lengths = jnp.sqrt(jnp.sum(grads["w"] ** 2, axis=1) + grads["b"] ** 2)
-    scales = limit / lengths
-    return {"w": scales @ grads["w"] / len(ys), "b": jnp.mean(scales * grads["b"])}
-
-
-# %% idea mean
-# The result is a mean over the examples, so it does not grow with their number.
-def clipped_mean(params, xs, ys, limit):
-    return jax.tree.map(lambda g: len(ys) * g, right.clipped_mean(params, xs, ys, limit))
-
-
-# %%
-def clipped_mean(params, xs, ys, limit):
-    each = lambda x, y: right.clipped_mean(params, x[None], y[None], limit)
-    return jax.vmap(each)(xs, ys)
-
-
-# %% idea form; pure/transformations#grad-the-direction
-# The gradient has the same form as what was differentiated: a dict with the keys of params.
-def example_grads(params, xs, ys):
-    grads = right.example_grads(params, xs, ys)
-    return grads["w"], grads["b"]
-
-
-# %% idea not traceable
-def clipped_mean(params, xs, ys, limit):
-    grads = example_grads(params, xs, ys)
-    lengths = jnp.sqrt(jnp.sum(grads["w"] ** 2, axis=1) + grads["b"] ** 2)
-    scales = jnp.array([limit / length if length > limit else 1.0 for length in lengths])
+    scales = limit / jnp.maximum(lengths, 1e-9)
     return {"w": scales @ grads["w"] / len(ys), "b": jnp.mean(scales * grads["b"])}
 
 

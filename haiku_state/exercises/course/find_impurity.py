@@ -1,6 +1,6 @@
 """Find the impurities
 
-repair, 8 min, haiku/see_inside#what-explain-reports
+repair, easy, 8 min, haiku/see_inside#what-explain-reports
 
 `measure(state, rng, temperature)` returns the reading and the new state, a dict with `count` and
 `highest`. Three things make it impure. Repair it so that `explain` finds nothing, the noise is
@@ -40,7 +40,6 @@ def measure(state, rng, temperature):
 
 
 # %% setup
-import jax
 import numpy as np
 
 
@@ -51,7 +50,7 @@ def inputs(rng):
     return state, np.uint32(rng.integers(2**31)), highest + np.array([-9.0, 9.0, 1.0, 18.0])
 
 
-# %% check the readings and the states follow from the arguments; pure jit vmap once; hidden memory
+# %% check the readings and states follow from the arguments; pure jit vmap once; readings, states
 def check(answer, state, seed, temperatures):
     readings, states = [], []
     for key, temperature in zip(jax.random.split(jax.random.key(seed), 4), temperatures):
@@ -116,19 +115,6 @@ def measure(state, rng, temperature):
 def measure(state, rng, temperature):
     reading, new = right.measure(state, rng, temperature)
     return reading, new | {"highest": jnp.maximum(state["highest"], temperature)}
-
-
-# %% idea not traceable
-def measure(state, rng, temperature):
-    reading, new = right.measure(state, rng, temperature)
-    return reading, new | {"highest": max(state["highest"], reading)}
-
-
-# %% idea changed argument
-def measure(state, rng, temperature):
-    reading, new = right.measure(state, rng, temperature)
-    state["count"], state["highest"] = new["count"], new["highest"]
-    return reading, state
 
 
 # %% right a copy of the state, which is then changed

@@ -1,6 +1,6 @@
 """A frozen encoder
 
-repair, 10 min, update/frozen_parts#three-ways-to-freeze
+repair, hard, 10 min, update/frozen_parts#three-ways-to-freeze
 
 `stop_gradient` was meant to freeze the encoder, but its weights shrink. Change the program so that
 the params of the encoder and its running mean do not change at all, and the head is trained as
@@ -74,7 +74,6 @@ def update(params, state, opt_state, batch):
 
 
 # %% setup
-import jax
 import numpy as np
 
 
@@ -93,7 +92,7 @@ def inputs(rng):
     return params, state, {"x": rng.normal(1, 1, size=(8, 3)), "y": rng.normal(size=8)}
 
 
-# %% check The params of the encoder do not change, and the head is trained; pure jit once tolerance=0.0001; trained part
+# %% check The encoder does not change, and the head is trained; arguments jit once tolerance=1e-4
 def check(answer, params, state, batch):
     return two_steps(answer, params, state, batch)[0]
 
@@ -110,14 +109,15 @@ def closed_form(params, state, batch):
     return {**params, "head": {"w": w}}
 
 
-# %% check The running mean does not change, and the count of the head advances; once tolerance=0; frozen statistics
+# %% check The running mean does not change, and the count of the head advances; once tolerance=0
 def check(answer, params, state, batch):
     return two_steps(answer, params, state, batch)[1]
 
 
-# %% check The optimizer keeps moments only for the head; once; frozen moments
+# %% check The optimizer keeps moments only for the head; once
 def check(answer, params, state, batch):
-    return sum(np.size(leaf) for leaf in jax.tree.leaves(answer.init(params)) if np.ndim(leaf))
+    leaves = jax.tree.leaves(answer.init(params))
+    return {"numbers in the moments": sum(np.size(leaf) for leaf in leaves if np.ndim(leaf))}
 
 
 # %% idea weight decay

@@ -1,10 +1,11 @@
 """A module that counts
 
-write, 6 min, haiku/pure_pair#a-module-that-counts
+write, easy, 6 min, haiku/pure_pair#a-module-that-counts
 
 Write the module `Door`. Its state is one number, `count`: int32, of shape `()`, 0 at first.
 `Door()(people)` adds the number `people` to it and returns the new count. `reset()` sets it to 0
-and returns the count from before. The check transforms the module and calls it in several runs.
+and returns the count from before. The check transforms the module and calls it in several runs,
+with states such as `{"door": {"count": 12}}`.
 
 - Which function reads a number of the state, and which function writes it?
 - Both methods begin with `hk.get_state` and end with `hk.set_state` and `return`. Where does the
@@ -42,8 +43,12 @@ class Door(hk.Module):
 
 
 # %% setup
-import haiku as hk
 import numpy as np
+
+
+def initial(method, *arguments):
+    params, state = hk.transform_with_state(method).init(None, *arguments)
+    return {"params": params, "state": state}
 
 
 # %% inputs
@@ -51,36 +56,36 @@ def inputs(rng):
     return np.int32(rng.integers(10, 99)), np.int32(rng.integers(1, 9, 3))
 
 
-# %% check `init` returns the initial state, a count of 0; types; not in the state
+# %% check `init` of a call returns a count of 0; types
 def check(answer, count, people):
-    return hk.transform_with_state(lambda number: answer.Door()(number)).init(None, people[0])
+    return [initial(lambda number: answer.Door()(number), number) for number in people[:2]]
 
 
-# %% check each call adds to the count of the previous run; pure jit vmap types; dropped state
+# %% check `init` of `reset` returns a count of 0 too; types once
 def check(answer, count, people):
-    pair = hk.transform_with_state(lambda number: answer.Door()(number))
-    state, outputs = {"door": {"count": count}}, []
-    for number in people:
-        output, state = pair.apply({}, state, None, number)
-        outputs.append(output)
-    return outputs, state
+    return initial(lambda: answer.Door().reset())
 
 
-def closed_form(count, people):
-    return list(count + np.cumsum(people)), {"door": {"count": count + np.sum(people)}}
-
-
-# %% check `reset` returns the count, and the next run starts from 0; pure jit types; dropped state
+# %% check each run continues from the state of the run before; pure jit vmap types
 def check(answer, count, people):
     def functions():
         door = answer.Door()
         return door.reset, (door, door.reset)
 
-    init, (enter, reset) = hk.multi_transform_with_state(functions)
-    _, empty = init(None)
-    _, state = enter({}, {"door": {"count": count}}, None, people[0])
-    before, state = reset({}, state, None)
-    return empty, before, state, enter({}, state, None, people[1])
+    _init, (enter, reset) = hk.multi_transform_with_state(functions)
+    state, counts = {"door": {"count": count}}, []
+    for number in people:
+        output, state = enter({}, state, None, number)
+        counts.append(output)
+    before, empty = reset({}, state, None)
+    after, _state = enter({}, empty, None, people[0])
+    return {
+        "counts": counts,
+        "state": state,
+        "before the reset": before,
+        "state after the reset": empty,
+        "count after the reset": after,
+    }
 
 
 # %% idea initial value
@@ -89,9 +94,6 @@ class Door(right.Door):
         hk.set_state("count", hk.get_state("count") + people)
         return hk.get_state("count")
 
-
-# %%
-class Door(right.Door):
     def reset(self):
         count = hk.get_state("count")
         hk.set_state("count", jnp.zeros_like(count))
@@ -101,7 +103,7 @@ class Door(right.Door):
 # %%
 class Door(right.Door):
     def __call__(self, people):
-        count = hk.get_state("count", (), jnp.int32, init=jnp.ones) + people
+        count = hk.get_state("count", (), jnp.int32, init=lambda *_: people) + people
         hk.set_state("count", count)
         return count
 
@@ -112,6 +114,17 @@ class Door(right.Door):
         inside = hk.get_state("people", (), jnp.int32, init=jnp.zeros)
         hk.set_state("people", inside + people)
         return inside + people
+
+    def reset(self):
+        inside = hk.get_state("people", (), jnp.int32, init=jnp.zeros)
+        hk.set_state("people", 0 * inside)
+        return inside
+
+
+# %%
+class Door(right.Door):
+    def __init__(self):
+        super().__init__(name="entrance")
 
 
 # %% idea not in the state
@@ -126,7 +139,17 @@ class Door(right.Door):
 # %%
 class Door(right.Door):
     def __call__(self, people):
-        count = hk.get_parameter("count", (), jnp.int32, init=jnp.zeros) + people
+        return hk.get_parameter("count", (), jnp.int32, init=jnp.zeros) + people
+
+
+# %%
+count = 0
+
+
+class Door(right.Door):
+    def __call__(self, people):
+        global count
+        count = count + people
         hk.set_state("count", count)
         return count
 
@@ -163,14 +186,6 @@ class Door(right.Door):
     def reset(self):
         super().reset()
         return hk.get_state("count")
-
-
-# %% idea dtype
-class Door(right.Door):
-    def __call__(self, people):
-        count = hk.get_state("count", (), init=jnp.zeros) + people
-        hk.set_state("count", count)
-        return count
 
 
 # %% right one helper that reads, zeros by a lambda, and a constructor of its own

@@ -1,14 +1,15 @@
 """A random walk
 
-repair, 6 min, state/stateful_computations#you-have-met-this-before-random-keys
+repair, medium, 6 min, state/stateful_computations#you-have-met-this-before-random-keys
 
 All steps of this walker are the same, and so are the results of all throws. Repair `walk` and
 `throw`.
 
 The state is a pair `(place, key)`. `walk(state)` returns a step drawn from the standard normal
 distribution and the new state. `throw(state)` returns the result of a fair coin toss and the new
-state, whose place is uniform between 0 and 1. The check calls both functions repeatedly, each time
-with the state that the last call returned, and finds out whether a key is used twice.
+state, whose place is uniform between 0 and 1 and independent of the coin. No key may be used for
+two draws, or for a draw and for new keys. The check calls both functions repeatedly, each time with
+the state that the last call returned, and looks at the numbers of many walkers.
 
 - How many keys does one call need, if each key may be used only once?
 - Look at the line after `place, key = state`: there, the key has to be split.
@@ -50,8 +51,24 @@ def throw(state):
 
 
 # %% setup
-import jax
+import jax.numpy as jnp
 import numpy as np
+
+SHARES = np.array([0.01, 0.16, 0.5, 0.84, 0.99])
+
+
+def family(key):
+    """Return a key, and keys that it may be split and folded into."""
+    folded = jax.vmap(lambda number: jax.random.fold_in(key, number))(np.arange(5))
+    return jnp.concatenate([key[None], jax.random.split(key), jax.random.split(key, 3), folded])
+
+
+def is_reused(draw, value, key, new_key):
+    """Whether a key of the family that gives the value gives the new key too; for each of them."""
+    keys = family(key)
+    theirs = jax.random.key_data(jax.vmap(family)(keys))
+    gives_key = (theirs == jax.random.key_data(new_key)).all(axis=2).any(axis=1)
+    return gives_key & (jax.vmap(draw)(keys) == value)
 
 
 # %% inputs
@@ -59,44 +76,72 @@ def inputs(rng):
     return np.int32(rng.integers(1, 1 << 30)), np.float32(rng.uniform(-5, 5))
 
 
-# %% check Two steps are different, and the place is their sum; pure keys once; key not advanced
+# %% check Two steps are different, and the place is their sum; pure once
 def check(answer, seed, place):
-    one, state = answer.walk((place, jax.random.key(seed)))
-    two, state = answer.walk(state)
-    other, _state = answer.walk((place, jax.random.key(seed + 1)))
+    key, other_key = jax.random.key(seed), jax.random.key(seed + 1)
+    one, state = answer.walk((place, key))
+    two, (last_place, _key) = answer.walk(state)
+    other, _state = answer.walk((place, other_key))
     return {
-        "different steps": one != two,
-        "different walkers": one != other,
-        "place": state[0] - (place + one + two),
+        "place minus both steps": last_place - place - one - two,
+        "same step again": one == two,
+        "same step of another walker": one == other,
+        "one key for step and new key": is_reused(jax.random.normal, one, key, state[1]).any(),
     }
 
 
-# %% check Two throws lead to two different places; pure keys once; key not advanced
+# %% check Two throws lead to two different places; pure once
 def check(answer, seed, place):
-    _coin, one = answer.throw((place, jax.random.key(seed)))
-    _coin, two = answer.throw(one)
-    _coin, other = answer.throw((place, jax.random.key(seed + 1)))
-    return {"different places": one[0] != two[0], "different walkers": one[0] != other[0]}
+    key, other_key = jax.random.key(seed), jax.random.key(seed + 1)
+    _coin, (one, new_key) = answer.throw((place, key))
+    states = [(one, new_key)]
+    for _number in range(3):
+        states.append(answer.throw(states[-1])[1])
+    places = jnp.stack([where for where, _key in states])
+    _coin, (other, _key) = answer.throw((place + 1, other_key))
+    return {
+        "same place as before": one == place,
+        "pairs of equal places in four throws": ((places[:, None] == places).sum() - 4) // 2,
+        "same place of another walker": one == other,
+        "one key for place and new key": is_reused(jax.random.uniform, one, key, new_key).any(),
+    }
 
 
-# %% check The numbers of many walkers follow the required distributions; once; distribution
+# %% check The numbers of many walkers follow the required distributions; once tolerance=0.03
 def check(answer, seed, place):
     def one(key):
-        step, state = answer.walk((place, key))
-        second, state = answer.walk(state)
-        coin, thrown = answer.throw(state)
-        return step, second, coin, thrown[0]
+        step, state = answer.walk((0.0, key))
+        coin, (place, new_key) = answer.throw((0.0, key))
+        return step, place, coin, new_key
 
-    keys = jax.random.split(jax.random.key(seed), 2000)
-    step, second, coin, thrown = jax.device_get(jax.jit(jax.vmap(one))(keys))
+    @jax.jit
+    def many(key):
+        keys = jax.random.split(key, 50_000)
+        steps, places, coins, new_keys = jax.vmap(one)(keys)
+        first = [leaf[:50] for leaf in (coins, keys, new_keys)]
+        reused = jax.vmap(lambda *one: is_reused(jax.random.bernoulli, *one))(*first)
+        return steps, places, coins, reused.all(axis=0).any()
+
+    steps, places, coins, reused = jax.device_get(many(jax.random.key(seed)))
+    sorted_coins = coins[np.argsort(places)]
     return {
-        "mean step is about 0": abs(step.mean()) < 0.2,
-        "spread of the steps is about 1": abs(step.std() - 1) < 0.2,
-        "steps are normal": abs((abs(step) < 1).mean() - 0.683) < 0.05,
-        "place is uniform": abs(thrown.mean() - 0.5) < 0.1 and abs(thrown.std() - 0.289) < 0.05,
-        "coin is fair": abs(coin.mean() - 0.5) < 0.1,
-        "coin tells the place": abs(np.corrcoef(coin, thrown)[0, 1]) > 0.2,
-        "step tells the next": abs(np.corrcoef(step, second)[0, 1]) > 0.2,
+        "quantiles of the steps": np.quantile(steps, SHARES),
+        "quantiles of the places": np.quantile(places, SHARES),
+        "different places": len(np.unique(places)) / len(places),
+        "fallen coins": coins.mean(),
+        "same coin at the nearest place": np.mean(sorted_coins[1:] == sorted_coins[:-1]),
+        "one key for coin and new key": reused,
+    }
+
+
+def truth(right, seed, place):
+    return {
+        "quantiles of the steps": np.array([-2.326, -0.994, 0, 0.994, 2.326]),
+        "quantiles of the places": SHARES,
+        "different places": 1.0,
+        "fallen coins": 0.5,
+        "same coin at the nearest place": 0.5,
+        "one key for coin and new key": False,
     }
 
 
@@ -109,9 +154,20 @@ def walk(state):
 
 
 # %%
+def walk(state):
+    step = jax.random.normal(state[1])
+    return step, (state[0] + step, state[1])
+
+
+# %%
 def throw(state):
     coin, (place, _) = right.throw(state)
     return coin, (place, state[1])
+
+
+# %%
+def throw(state):
+    return jax.random.bernoulli(state[1]), (jax.random.uniform(state[1]), state[1])
 
 
 # %% idea key from outside
@@ -126,27 +182,6 @@ def throw(state):
     return right.throw((state[0], jax.random.key(0)))
 
 
-# %% idea distribution
-# The numbers are random, but they do not follow the required distribution.
-def walk(state):
-    key, step_key = jax.random.split(state[1])
-    step = jax.random.uniform(step_key)
-    return step, (state[0] + step, key)
-
-
-# %%
-def walk(state):
-    key, step_key = jax.random.split(state[1])
-    step = jax.random.uniform(step_key, minval=-(3**0.5), maxval=3**0.5)
-    return step, (state[0] + step, key)
-
-
-# %%
-def throw(state):
-    coin, (place, key) = right.throw(state)
-    return coin, (state[0] + place, key)
-
-
 # %% idea dependent draws; haiku/randomness#same-key-same-mask
 # The two draws are not independent: the value of one draw says something about the other draw.
 # Draws with separate keys are independent.
@@ -158,22 +193,19 @@ def throw(state):
 # %% idea key reused
 def walk(state):
     step = jax.random.normal(state[1])
-    return step, (state[0] + step, jax.random.split(state[1])[0])
+    return step, (state[0] + step, jax.random.fold_in(state[1], 1))
 
 
 # %%
 def throw(state):
-    key, draw_key = jax.random.split(state[1])
-    return jax.random.bernoulli(draw_key), (jax.random.uniform(draw_key), key)
+    key, coin_key = jax.random.split(state[1])
+    return jax.random.bernoulli(coin_key), (jax.random.uniform(state[1]), key)
 
 
-# %% idea hidden input
-import numpy as np
-
-
-def walk(state):
-    step = np.float32(np.random.normal())
-    return step, (state[0] + step, state[1])
+# %%
+def throw(state):
+    place_key, key = (jax.random.fold_in(state[1], i) for i in range(2))
+    return jax.random.bernoulli(state[1]), (jax.random.uniform(place_key), key)
 
 
 # %% right the key is split the other way round

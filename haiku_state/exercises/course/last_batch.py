@@ -1,11 +1,11 @@
 """The last batch
 
-repair, 10 min, update/pmapped_update#the-last-partial-batch
+repair, hard, 10 min, update/pmapped_update#the-last-partial-batch
 
 `evaluate(row_losses, rows, size)` splits the rows into batches of `size` rows; the last batch may
 have fewer. Repair `evaluate` in two respects: it must return the exact mean of the losses of all
-rows, and `row_losses` must be traced once, for a batch of `size` rows, and compiled. `row_losses`
-may be given any numbers as padding.
+rows, and `row_losses` must be traced once, for a batch of `size` rows, and compiled. The loss of a
+padding row may be any number, even NaN.
 
 - How many rows does the last batch have, and how much does each of them count?
 - Every batch goes through `run` with the same shape. Afterwards, a mask says which of the losses
@@ -45,7 +45,6 @@ def evaluate(row_losses, rows, size):
 
 
 # %% setup
-import jax
 import numpy as np
 
 
@@ -53,13 +52,13 @@ def losses_of(weights, rows):
     return (rows @ weights - 1.5) ** 2 + 0.5
 
 
-def play(answer, weights, rows):
+def play(answer, losses, rows):
     traced, calls = [], []
 
     def row_losses(batch):
         is_traced = isinstance(batch, jax.core.Tracer)
         (traced if is_traced else calls).append(len(batch))
-        return losses_of(weights, batch)
+        return losses(batch)
 
     mean = answer.evaluate(row_losses, rows, 4)
     return {"mean": mean, "traced for": traced, "not compiled": len(calls)}
@@ -68,12 +67,14 @@ def play(answer, weights, rows):
 # %% inputs
 def inputs(rng):
     count = 3 * 4 + rng.integers(2, 4)  # the mean of 1 row repeated is its own
-    return rng.normal(size=3), rng.normal(size=(count, 3)) * np.linspace(1, 3, count)[:, None]
+    rows = rng.normal(size=(count, 3)) * np.linspace(1, 3, count)[:, None]
+    rows[1] = 0  # such a row counts like each other
+    return rng.normal(size=3), rows
 
 
-# %% check The mean is exact, and all batches share one program; ; compiled once
+# %% check The mean is exact, and all batches share one program;
 def check(answer, weights, rows):
-    return play(answer, weights, rows)
+    return play(answer, lambda batch: losses_of(weights, batch), rows)
 
 
 def closed_form(weights, rows):
@@ -81,9 +82,18 @@ def closed_form(weights, rows):
     return {"mean": losses.mean(), "traced for": [4], "not compiled": 0}
 
 
-# %% check If the rows divide evenly, no padding batch is added; once; compiled once
+# %% check It is exact if the rows divide evenly, too; once
 def check(answer, weights, rows):
-    return play(answer, weights, rows[:12])
+    return play(answer, lambda batch: losses_of(weights, batch), rows[:12])
+
+
+# %% check It is exact even if the loss of a row of zeros is NaN; once
+def check(answer, weights, rows):
+    def losses(batch):
+        length = jnp.sqrt(jnp.sum(batch**2, axis=1))
+        return losses_of(weights, batch / length[:, None])
+
+    return play(answer, losses, rows[2:9])
 
 
 # %% idea mean of means
@@ -123,6 +133,12 @@ def evaluate(row_losses, rows, size):
 
 # %%
 def evaluate(row_losses, rows, size):
+    padded = jnp.pad(rows, [(0, min(1, -len(rows) % size)), (0, 0)])
+    return right.evaluate(row_losses, padded, size) * len(padded) / len(rows)
+
+
+# %%
+def evaluate(row_losses, rows, size):
     padded = jnp.pad(rows, [(0, -len(rows) % size), (0, 0)], mode="edge")
     return right.evaluate(row_losses, padded, size)
 
@@ -133,6 +149,18 @@ def evaluate(row_losses, rows, size):
     return right.evaluate(row_losses, jnp.concatenate([rows[:full], rows[-size:]]), size)
 
 
+# %% idea zero times NaN
+# A padding row still gets into the mean if its loss is multiplied by 0: zero times NaN is NaN, and
+# so is zero times infinity. The losses must be selected, not multiplied.
+def evaluate(row_losses, rows, size):
+    run, total = jax.jit(row_losses), 0.0
+    for first in range(0, len(rows), size):
+        batch = rows[first : first + size]
+        mask = jnp.where(jnp.arange(size) < len(batch), 1.0, 0.0)
+        total += jnp.sum(mask * run(jnp.pad(batch, [(0, size - len(batch)), (0, 0)])))
+    return total / len(rows)
+
+
 # %% idea rows left out
 # The rows of the last batch are missing. In training, different rows are left out in each epoch,
 # but in an evaluation every row counts once.
@@ -140,9 +168,9 @@ def evaluate(row_losses, rows, size):
     return right.evaluate(row_losses, rows[: len(rows) // size * size], size)
 
 
-# %% idea second shape; update/jitted_update#the-last-batch-of-the-epoch
-# The mean is right, but the model was also compiled for a number of rows that differs from a full
-# batch. Each new shape needs a new program.
+# %% idea one program; update/jitted_update#the-last-batch-of-the-epoch
+# One program is enough: the model is traced once, compiled, and used for every batch. A new shape,
+# a new value of a static argument and a new function are each traced again.
 def evaluate(row_losses, rows, size):
     run = jax.jit(row_losses)
     sums = [run(rows[first : first + size]).sum() for first in range(0, len(rows), size)]
@@ -154,8 +182,7 @@ def evaluate(row_losses, rows, size):
     return jax.jit(row_losses)(rows).mean()
 
 
-# %% idea compiled once; update/jitted_update#how-often-does-it-compile
-# The model should be traced only once, compiled, and used for every batch.
+# %%
 def evaluate(row_losses, rows, size):
     with jax.disable_jit():
         return right.evaluate(row_losses, rows, size)
@@ -163,7 +190,23 @@ def evaluate(row_losses, rows, size):
 
 # %%
 def evaluate(row_losses, rows, size):
-    return row_losses(rows).mean()
+    total = 0.0
+    for first in range(0, len(rows), size):
+        batch = rows[first : first + size]
+        # a new function each time
+        total += right.evaluate(lambda batch: row_losses(batch), batch, size) * len(batch)
+    return total / len(rows)
+
+
+# %%
+def evaluate(row_losses, rows, size):
+    run = jax.jit(lambda batch, used: row_losses(batch)[:used], static_argnums=1)
+    total = 0.0
+    for first in range(0, len(rows), size):
+        batch = rows[first : first + size]
+        padded = jnp.pad(batch, [(0, size - len(batch)), (0, 0)])
+        total += jnp.sum(run(padded, len(batch)))
+    return total / len(rows)
 
 
 # %% right the mask is an argument of the compiled function, and row 0 is the padding

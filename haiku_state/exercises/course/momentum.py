@@ -1,6 +1,6 @@
 """Where does the velocity go?
 
-repair, 6 min, state/regression_by_hand#forgetting-the-optimizers-state
+repair, easy, 6 min, state/regression_by_hand#forgetting-the-optimizers-state
 
 The loss falls no faster than without momentum, because the velocity is lost in three places. Repair
 `update(params, velocity, points)` and the loop, and change `train` into `train(params, velocity,
@@ -60,7 +60,7 @@ def inputs(rng):
     return params, velocity, rng.normal(size=(4, 3, 2))
 
 
-# %% check `update` continues from the velocity that is passed to it; pure jit types; formula
+# %% check `update` continues from the velocity it is given; pure jit types; params, velocity
 def check(answer, params, velocity, batches):
     return answer.update(params, velocity, batches[0])
 
@@ -71,12 +71,12 @@ def closed_form(params, velocity, batches):
     return {"center": center - 0.02 * velocity}, {"center": velocity}
 
 
-# %% check `train` passes the velocity on from batch to batch; pure jit; dropped velocity
+# %% check `train` passes the velocity on from batch to batch; pure jit; params, velocity
 def check(answer, params, velocity, batches):
     return answer.train(params, velocity, batches)
 
 
-# %% check Resumed training gives the same results as uninterrupted training; ; velocity lost at the end
+# %% check Resumed training gives the same results as uninterrupted training; once; params, velocity
 def check(answer, params, velocity, batches):
     return answer.train(*answer.train(params, velocity, batches[:2]), batches[2:])
 
@@ -125,6 +125,12 @@ def train(params, velocity, batches):
 
 
 # %%
+def train(params, velocity, batches):
+    params, velocity = right.train(params, velocity, batches)
+    return params, init(velocity)
+
+
+# %%
 def train(params, batches):
     return right.train(params, init(params), batches)
 
@@ -136,8 +142,8 @@ def update(params, velocity, points):
 
 
 # %%
-def train(params, batches, velocity):
-    return right.train(params, velocity, batches)
+def train(params, velocity, batches):
+    return right.train(params, velocity, batches)[::-1]
 
 
 # %% idea formula
@@ -147,6 +153,13 @@ def update(params, velocity, points):
     grads = jax.grad(loss_fn)(params, points)
     new = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, grads)
     return jax.tree.map(lambda p, v: p - 0.02 * v, params, velocity), new
+
+
+# %%
+def update(params, velocity, points):
+    grads = jax.grad(loss_fn)(params, points)
+    velocity = jax.tree.map(lambda v, g: 0.9 * v + 0.1 * g, velocity, grads)
+    return jax.tree.map(lambda p, v: p - 0.02 * v, params, velocity), velocity
 
 
 # %% idea leak

@@ -1,6 +1,6 @@
 """Arrays without assignment
 
-repair, 8 min, pure/thinking_in_jax#arrays-that-never-change
+repair, medium, 8 min, pure/thinking_in_jax#arrays-that-never-change
 
 Repair the functions so that they work on JAX arrays and under `jax.jit` and `jax.vmap`. The check
 calls `without_border(image)`, `histogram(counts, levels)` and `brighter(image, amount)`; each
@@ -64,12 +64,12 @@ def inputs(rng):
     return counts, levels, rng.uniform(1, 9, (3, 4)), np.float32(rng.integers(1, 10))
 
 
-# %% check `without_border` returns a new image with zeros around it; pure jit vmap; no assignment
+# %% check `without_border` returns a new image with zeros around it; pure jit vmap once
 def check(answer, counts, levels, image, amount):
     return answer.without_border(image)
 
 
-# %% check `histogram` counts every level, including repeated levels; pure jit vmap; no assignment
+# %% check `histogram` counts every level, including repeated levels; pure jit vmap
 def check(answer, counts, levels, image, amount):
     return answer.histogram(counts, levels)
 
@@ -78,15 +78,16 @@ def closed_form(counts, levels, image, amount):
     return counts + np.bincount(levels, minlength=len(counts))
 
 
-# %% check `brighter` returns a brighter image; pure jit vmap; no assignment
+# %% check `brighter` returns a brighter image; pure jit vmap once
 def check(answer, counts, levels, image, amount):
     return answer.brighter(image, amount)
 
 
-# %% check `brighter` does not change a NumPy array of its caller; again; changed argument
+# %% check `brighter` does not change a NumPy array of its caller; once
 def check(answer, counts, levels, image, amount):
     mine = np.array(image)
-    return {"result": answer.brighter(mine, float(amount)), "mine": mine}
+    mine.setflags(write=False)
+    return answer.brighter(mine, float(amount))
 
 
 # %% idea no assignment
@@ -110,8 +111,7 @@ def histogram(counts, levels):
     return counts
 
 
-# %% idea unused result
-# The returned array is the same as before. Each change makes a new array, but nothing refers to it.
+# %%
 def without_border(image):
     image.at[0, :].set(0)
     return image
@@ -122,11 +122,6 @@ def histogram(counts, levels):
     return counts
 
 
-def brighter(image, amount):
-    image + amount
-    return image
-
-
 # %% idea repeated index
 # An index that occurs twice was counted once, because all entries were read before any of them was
 # written. Use an operation that accumulates.
@@ -135,8 +130,8 @@ def histogram(counts, levels):
 
 
 # %% idea in place
-# The caller's array has changed. On a JAX array, `+=` makes a new array under the same name; on a
-# NumPy array, it writes into the memory, which the caller sees too.
+# On a JAX array, `+=` makes a new array under the same name. On a NumPy array, it writes into the
+# memory, which the caller sees too.
 def brighter(image, amount):
     image += amount
     return image
@@ -147,25 +142,6 @@ def brighter(image, amount):
 # functions of `jnp` take both.
 def brighter(image, amount):
     return image.at[:, :].add(amount)
-
-
-# %% idea not traceable
-import jax.numpy as jnp
-import numpy as np
-
-
-def without_border(image):
-    image = np.array(image)
-    image[[0, -1], :] = 0
-    image[:, [0, -1]] = 0
-    return jnp.array(image)
-
-
-# %%
-def histogram(counts, levels):
-    for level in range(len(counts)):
-        counts = counts.at[level].add(levels.tolist().count(level))
-    return counts
 
 
 # %% right a padded image, a loop over the levels, and `+=` on a new array

@@ -1,6 +1,6 @@
 """How many lines are printed?
 
-predict, 6 min, pure/thinking_in_jax#what-jit-sees
+predict, easy, 6 min, pure/thinking_in_jax#what-jit-sees
 
 Each of the four functions, from `first_program` to `fourth_program`, calls a jitted function that
 prints. Read them without running them, and set `first`, `second`, `third` and `fourth` to the
@@ -89,7 +89,7 @@ def lines_of(program):
     return printed.getvalue().count("\n")
 
 
-# %% check `first`: other values; once; one trace
+# %% check `first`: other values; once
 def check(answer):
     return answer.first
 
@@ -98,7 +98,7 @@ def truth(right):
     return lines_of(right.first_program)
 
 
-# %% check `second`: other shapes and dtypes; once; dtype
+# %% check `second`: other shapes and dtypes; once
 def check(answer):
     return answer.second
 
@@ -107,7 +107,7 @@ def truth(right):
     return lines_of(right.second_program)
 
 
-# %% check `third`: a static argument; once; static argument
+# %% check `third`: a static argument; once
 def check(answer):
     return answer.third
 
@@ -116,7 +116,7 @@ def truth(right):
     return lines_of(right.third_program)
 
 
-# %% check `fourth`: a loop inside; once; unrolled loop
+# %% check `fourth`: a loop inside; once
 def check(answer):
     return answer.fourth
 
@@ -141,6 +141,9 @@ second = 1
 # A tracer has a shape and a dtype, and the record depends on both. What was traced before is not
 # traced again.
 second = 2
+
+# %%
+second = 8
 
 # %% idea static argument; pure/thinking_in_jax#an-if-on-an-argument
 # The value of a static argument is part of the record, so the function is traced

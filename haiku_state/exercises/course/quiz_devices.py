@@ -1,6 +1,6 @@
 """Quiz: steps and devices
 
-quiz, 8 min, update/pmapped_update#check-yourself
+quiz, easy, 8 min, update/pmapped_update#check-yourself
 
 Six short programs. For each of them, set the name below it (`first` to `sixth`) to the value that
 the program returns: numbers, and a string for the last program. Think before you run anything.
@@ -118,7 +118,7 @@ sixth = "float32"
 # </solution>
 
 
-# %% check Traces of a sum; once; weak start
+# %% check Traces of a sum; once
 def check(answer):
     return answer.first
 
@@ -127,7 +127,7 @@ def truth(right):
     return right.traces_of_a_sum()
 
 
-# %% check Deleted arrays; once; alias
+# %% check Deleted arrays; once
 def check(answer):
     return answer.second
 
@@ -136,7 +136,7 @@ def truth(right):
     return right.deleted_arrays()
 
 
-# %% check Traces of a scan; once; one body
+# %% check Traces of a scan; once
 def check(answer):
     return answer.third
 
@@ -145,7 +145,7 @@ def truth(right):
     return right.traces_of_a_scan()
 
 
-# %% check The mean of four variances; once; variance between
+# %% check The mean of four variances; once
 def check(answer):
     return answer.fourth
 
@@ -154,7 +154,7 @@ def truth(right):
     return right.mean_variance()
 
 
-# %% check Draws on four devices; once; one key
+# %% check Draws on four devices; once
 def check(answer):
     return answer.fifth
 
@@ -163,7 +163,7 @@ def truth(right):
     return right.different_draws()
 
 
-# %% check The mean of a count; once; mean of counts
+# %% check The mean of a count; once
 def check(answer):
     return answer.sixth
 

@@ -1,6 +1,6 @@
 """Quiz: modules and their state
 
-quiz, 8 min, haiku/index#haiku-the-plumbing-done-for-you
+quiz, easy, 8 min, haiku/index#haiku-the-plumbing-done-for-you
 
 Predict what each of the six programs returns, and set `first` to `sixth` to these numbers. Think
 first; then you may also run the programs.
@@ -102,7 +102,7 @@ sixth = 6
 # </solution>
 
 
-# %% check `first`: the count in the state that `init` returns; once; initial state
+# %% check `first`: the count in the state that `init` returns; once
 def check(answer):
     return answer.first
 
@@ -111,7 +111,7 @@ def truth(right):
     return right.first_program()
 
 
-# %% check `second`: the output of the last call; once; threaded state
+# %% check `second`: the output of the last call; once
 def check(answer):
     return answer.second
 
@@ -120,7 +120,7 @@ def truth(right):
     return right.second_program()
 
 
-# %% check `third`: the number of paths in the state; once; paths
+# %% check `third`: the number of paths in the state; once
 def check(answer):
     return answer.third
 
@@ -129,7 +129,7 @@ def truth(right):
     return right.third_program()
 
 
-# %% check `fourth`: the counter after two batches in each mode; once; two modes
+# %% check `fourth`: the counter after two batches in each mode; once
 def check(answer):
     return answer.fourth
 
@@ -138,7 +138,7 @@ def truth(right):
     return right.fourth_program()
 
 
-# %% check `fifth`: the number of different outputs of the dropout; once; key is not state
+# %% check `fifth`: the number of different outputs of the dropout; once
 def check(answer):
     return answer.fifth
 
@@ -147,7 +147,7 @@ def truth(right):
     return right.fifth_program()
 
 
-# %% check `sixth`: the last count of the loop; once; baked-in state
+# %% check `sixth`: the last count of the loop; once
 def check(answer):
     return answer.sixth
 

@@ -1,6 +1,6 @@
 """Quiz: pure functions
 
-quiz, 8 min, pure/transformations#what-purity-buys
+quiz, easy, 8 min, pure/transformations#what-purity-buys
 
 Read the five programs without running them, and set `first`, `second`, `third`, `fourth` and
 `fifth` to what `first_program()` and the other programs return. Where a program returns a tuple,
@@ -91,7 +91,7 @@ fifth = (7.0, "error")
 # </solution>
 
 
-# %% check `first`: a value from outside; once; until the next trace
+# %% check `first`: a value from outside; once
 def check(answer):
     return answer.first
 
@@ -100,7 +100,7 @@ def truth(right):
     return right.first_program()
 
 
-# %% check `second`: two names; once; arrays never change
+# %% check `second`: two names; once
 def check(answer):
     return answer.second
 
@@ -109,7 +109,7 @@ def truth(right):
     return right.second_program()
 
 
-# %% check `third`: five rows; once; all at once
+# %% check `third`: five rows; once
 def check(answer):
     return answer.third
 
@@ -118,7 +118,7 @@ def truth(right):
     return right.third_program()
 
 
-# %% check `fourth`: a derivative; once; argument alone
+# %% check `fourth`: a derivative; once
 def check(answer):
     return answer.fourth
 
@@ -127,7 +127,7 @@ def truth(right):
     return right.fourth_program()
 
 
-# %% check `fifth`: two decisions; once; shape is known
+# %% check `fifth`: two decisions; once
 def check(answer):
     return answer.fifth
 

@@ -1,6 +1,6 @@
 """Six programs with state
 
-quiz, 8 min, state/practice#check-yourself
+quiz, easy, 8 min, state/practice#check-yourself
 
 Read the six functions, and set `first` to `sixth` to what they return: a number, or a tuple of
 numbers. Think before you run them. The check runs them and compares the results.
@@ -120,7 +120,7 @@ sixth = (6, 0)
 # </solution>
 
 
-# %% check What `old_state` returns; once; state as a value
+# %% check What `old_state` returns; once
 def check(answer):
     return answer.first
 
@@ -129,7 +129,7 @@ def truth(right):
     return right.old_state()
 
 
-# %% check What `list_as_state` returns; once; one object
+# %% check What `list_as_state` returns; once
 def check(answer):
     return answer.second
 
@@ -138,7 +138,7 @@ def truth(right):
     return right.list_as_state()
 
 
-# %% check What `different_numbers` returns; once; key as state
+# %% check What `different_numbers` returns; once
 def check(answer):
     return answer.third
 
@@ -147,7 +147,7 @@ def truth(right):
     return right.different_numbers()
 
 
-# %% check What `leaves` returns; once; leaf or node
+# %% check What `leaves` returns; once
 def check(answer):
     return answer.fourth
 
@@ -156,7 +156,7 @@ def truth(right):
     return right.leaves()
 
 
-# %% check What `from_outside` returns; once; read while tracing
+# %% check What `from_outside` returns; once
 def check(answer):
     return answer.fifth
 
@@ -165,7 +165,7 @@ def truth(right):
     return right.from_outside()
 
 
-# %% check What `dropped` returns; once; dropped state
+# %% check What `dropped` returns; once
 def check(answer):
     return answer.sixth
 

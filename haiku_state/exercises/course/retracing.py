@@ -1,6 +1,6 @@
 """Traced once
 
-repair, 8 min, update/jitted_update#how-often-does-it-compile
+repair, medium, 8 min, update/jitted_update#how-often-does-it-compile
 
 `train` is correct but slow: it traces and compiles `step` in every iteration. Repair it so that
 `step` is traced only once for all batches and rates. The check calls `train(step, params, batches,
@@ -34,17 +34,13 @@ def train(step, params, batches, rates):
     return params, total
 
 
-# %% setup
-import jax
-
-
 # %% inputs
 def inputs(rng):
     rates = [float(rate) for rate in rng.uniform(0.1, 0.3, 3) for _ in range(2)]  # each one twice
     return rng.normal(size=3), [*rng.normal(size=(6, 4, 3))], rates
 
 
-# %% check The step is traced once, and the result is the same; ; new function
+# %% check The step is traced once, and the result is the same;
 def check(answer, params, batches, rates):
     traced = []
 
@@ -78,9 +74,7 @@ def train(step, params, batches, rates):
     return params, total
 
 
-# %% idea static value; update/jitted_update#the-learning-rate-is-not-a-static-argument
-# The step was traced for each new value of an argument. A static argument is a constant of the
-# program, so each of its values needs its own program.
+# %% idea static value
 def train(step, params, batches, rates):
     total, run = jnp.float32(0), jax.jit(step, static_argnums=3)
     for batch, rate in zip(batches, rates):
@@ -97,8 +91,9 @@ def train(step, params, batches, rates):
 
 
 # %% idea weak start; update/jitted_update#python-numbers-and-weak-types
-# The step was traced twice: in the first call, the type of an argument was different from its type
-# in all later calls. The type of a Python number is weak, but the type of an array is not.
+# The step was traced twice: in the first call, the type of `total` was different from its type in
+# all later calls. A Python number has a weak type, and so does an array that is made from one
+# without a dtype; the sum that `step` returns does not.
 def train(step, params, batches, rates):
     total, run = 0.0, jax.jit(step)
     for batch, rate in zip(batches, rates):

@@ -1,6 +1,6 @@
 """Shapes that are known in advance
 
-repair, 6 min, pure/thinking_in_jax#static-and-traced-operations
+repair, easy, 6 min, pure/thinking_in_jax#static-and-traced-operations
 
 Repair both functions so that they work under `jax.jit` as well. The check calls
 `flat_images(images)` with an array of several images, each with rows and columns, and
@@ -47,16 +47,16 @@ import numpy as np
 # %% inputs
 def inputs(rng):
     size = int(rng.integers(3, 6))
-    length = size * rng.integers(2, 5) + rng.integers(1, size)  # never a multiple of the size
+    length = size * rng.integers(9, 12) + rng.integers(1, size)  # never a multiple of the size
     return rng.normal(size=rng.integers(2, 6, 3)), rng.normal(size=length), size
 
 
-# %% check `flat_images` works with and without `jit`; pure jit; same result
+# %% check `flat_images` works with and without `jit`; pure jit
 def check(answer, images, signal, size):
     return answer.flat_images(images)
 
 
-# %% check `block_levels` returns the level of each whole block; again arguments; same result
+# %% check `block_levels` returns the level of each whole block; again arguments
 def check(answer, images, signal, size):
     return answer.block_levels(signal, size)
 
@@ -66,7 +66,7 @@ def closed_form(images, signal, size):
     return np.sqrt(np.mean(rows**2, axis=1))
 
 
-# %% check `block_levels` works under `jit`, with `size` as a static argument; pure; static shape
+# %% check `block_levels` works under `jit`, with `size` as a static argument; pure
 def check(answer, images, signal, size):
     return jax.jit(answer.block_levels, static_argnums=1)(signal, size)
 
@@ -93,27 +93,9 @@ def block_levels(signal, size):
     return right.block_levels(signal[: blocks * size], size)
 
 
-# %% idea traced value
-# NumPy was asked to compute with a tracer, which has no values yet. Anything that depends on the
-# values of an argument must be recorded.
-import numpy as np
-
-
-def flat_images(images):
-    return np.array(images).reshape(len(images), -1)
-
-
-def block_levels(signal, size):
-    rows = signal[: len(signal) // size * size].reshape(-1, size)
-    return np.sqrt(np.mean(np.square(rows), axis=1))
-
-
 # %%
-import numpy as np
-
-
 def block_levels(signal, size):
-    return right.block_levels(np.array(signal), size)
+    return right.block_levels(signal[: jnp.floor_divide(len(signal), size) * size], size)
 
 
 # %% idea the rest
@@ -142,15 +124,9 @@ def block_levels(signal, size):
 
 # %%
 def block_levels(signal, size):
-    rows = jnp.stack(jnp.split(signal, len(signal) // size))
-    return jnp.sqrt(jnp.mean(rows**2, axis=1))
-
-
-# %% idea same result
-# Without `jit`, the result must not change. Only how a length is computed has to change, and rows
-# and columns keep their places.
-def flat_images(images):
-    return right.flat_images(images.transpose(0, 2, 1))
+    blocks = -(-len(signal) // size)
+    rows = signal[: blocks * size].reshape(blocks, size)
+    return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))
 
 
 # %% right NumPy on the shape, and a length that reshape finds out

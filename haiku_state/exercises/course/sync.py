@@ -1,185 +1,194 @@
-"""Replicas that have drifted apart
+"""Replicas that stay equal
 
-write, 8 min, update/pmapped_update#fixing-it-afterwards
+repair, medium, 8 min, update/pmapped_update#the-step
 
-Write `sync(state)`. Each leaf of the state has an entry for each of the four replicas along its
-first axis. Return a state with the same structure, shapes and dtypes: where a leaf holds floats,
-every replica gets the mean over the replicas; a leaf of integers is a count and does not change. Do
-it by hand, without `hs.sync_state`.
+The check runs `jax.pmap(update, axis_name="devices")` on four devices. Each device gets its own
+rows, and all of them get the same params, the same state and the same key. Repair `update`, which
+was written for a single device. Each row must get its own noise, on whichever device it is. The new
+params and the new state must be those of a single device that sees all rows. They must be the same
+on every device, and so must the key for the next step.
 
-- Along which axis is a leaf averaged, and which shape must the result have?
-- Write a function for one leaf. It first asks whether the dtype is a floating dtype, and
-  `jax.tree.map` applies it to all leaves.
-- For a leaf of floats: `jnp.broadcast_to(leaf.mean(axis=0), leaf.shape)`.
+- Which values differ from device to device, and which values must never differ?
+- There are three places: the key with which the noise is drawn, the gradient, and the mean of `x`.
+  The count already is the same on all devices.
+- Fold `jax.lax.axis_index("devices")` into `noise_rng`, and apply `jax.lax.pmean(…, "devices")` to
+  the gradient and to the mean.
 """
 
 # %%
-# The replicas of a state have drifted apart. The first axis of each leaf is
-# the device axis, with an entry for each replica.
+# A step with noise on its inputs. The state holds a running mean of the inputs
+# and the number of steps.
 import jax
 import jax.numpy as jnp
 
 
-def sync(state):
-    # Return the state with the mean over the replicas in place of each
-    # average. A leaf of integers is a count and does not change.
-    #: return jax.tree.map(lambda leaf: leaf, state)
-    # <solution>
-    def mean(leaf):
-        if not jnp.issubdtype(leaf.dtype, jnp.floating):
-            return leaf
-        return jnp.broadcast_to(leaf.mean(axis=0), leaf.shape)
+def loss_fn(params, x, y):
+    return jnp.mean(jnp.square(x @ params - y))
 
-    return jax.tree.map(mean, state)
+
+def update(params, state, rng, batch, scale):
+    # Return the new params, the new state and the key for the next step.
+    rng, noise_rng = jax.random.split(rng)
+    # <solution>
+    index = jax.lax.axis_index("devices")
+    noise_rng = jax.random.fold_in(noise_rng, index)
     # </solution>
+    noise = jax.random.normal(noise_rng, batch["x"].shape)
+    x = batch["x"] + scale * noise
+    grads, mean = jax.grad(loss_fn)(params, x, batch["y"]), jnp.mean(x, axis=0)
+    # <solution>
+    grads, mean = jax.lax.pmean((grads, mean), "devices")
+    # </solution>
+    mean = 0.9 * state["mean"] + 0.1 * mean
+    state = {"mean": mean, "count": state["count"] + 1}
+    return params - 0.1 * grads, state, rng
 
 
 # %% setup
-import sys
-
-import jax
 import numpy as np
 
 import haiku_state as hs
 
 
+def replicas(answer, params, state, rng, batch, scale):
+    # the key may differ from device to device: it comes from the step before
+    run = jax.pmap(answer.update, axis_name="devices", in_axes=(0, 0, 0, 0, None))
+    params, state = hs.replicate((params, state), jax.devices()[:4])
+    return run(params, state, rng, batch, scale)
+
+
+def keys(seed):
+    return hs.replicate(jax.random.key(seed), jax.devices()[:4])
+
+
 # %% inputs
 def inputs(rng):
-    count = np.full(4, rng.integers(5, 99), np.int32)
+    state = {"mean": rng.normal(size=3), "count": np.int32(rng.integers(5, 99))}
+    batch = {"x": rng.normal(1, 2, size=(4, 2, 3)), "y": rng.normal(size=(4, 2))}
+    return rng.normal(size=3), state, np.int32(rng.integers(1 << 30)), batch
+
+
+# %% check Without noise, every device gets what a single device computes; types; params, state
+def check(answer, params, state, seed, batch):
+    return replicas(answer, params, state, keys(seed), batch, 0.0)[:2]
+
+
+def closed_form(params, state, seed, batch):
+    x, y = batch["x"].astype(float).reshape(8, 3), batch["y"].reshape(8)
+    params = params - 0.1 * 2 * x.T @ (x @ params - y) / 8
+    mean, count = 0.9 * state["mean"] + 0.1 * x.mean(axis=0), state["count"] + 1
+    return np.tile(params, (4, 1)), {"mean": np.tile(mean, (4, 1)), "count": np.full(4, count)}
+
+
+# %% check Each row has its own noise, and the new key is the same on all devices; once
+def check(answer, params, state, seed, batch):
+    size, rng, means = 4000, keys(seed), []
+    start = {"mean": jnp.zeros(size), "count": jnp.int32(0)}
+    batch = {"x": jnp.zeros((4, 2, size)), "y": jnp.zeros((4, 2))}
+    for _step in range(2):
+        _, state, rng = replicas(answer, jnp.zeros(size), start, rng, batch, 1.0)
+        means.append(10 * state["mean"][0])
+    # in both steps there are 16 rows; the mean of n independent ones has a variance of 1 / n
     return {
-        "mean_ema": {"average": rng.uniform(0.5, 4, (4, 2)), "counter": count},
-        "var_ema": {"average": rng.uniform(0.5, 4, (4, 1, 2)), "counter": count},
-        "loss": (rng.uniform(0.5, 4, 4),),
-        "rows": count,
-        "rate": rng.integers(1, 32, 4).astype(np.float16),  # its mean is exact
+        "rows that share their noise": np.round(16 * np.var(np.mean(means, axis=0))),
+        "different keys for the next step": len(np.unique(jax.random.key_data(rng), axis=0)),
     }
 
 
-# %% check Every replica has the mean over the replicas, and the counts do not change; pure; replicas apart
-def check(answer, state):
-    return answer.sync(state)
-
-
-def closed_form(state):
-    def mean(leaf):
-        is_count = leaf.dtype.kind == "i"
-        return leaf if is_count else leaf.astype(float).mean(axis=0) + np.zeros(leaf.shape)
-
-    return jax.tree.map(mean, state)
-
-
-# %% check The counts are still integers, and each leaf keeps its dtype; once types; dtype
-def check(answer, state):
-    return answer.sync(state)
-
-
-# %% check It is done without `hs.sync_state`; once; by hand
-def check(answer, state):
-    events = []
-
-    def note(frame, event, argument):
-        if frame.f_code is hs.sync_state.__code__:
-            events.append(event)
-
-    sys.setprofile(note)
-    answer.sync(state)
-    sys.setprofile(None)
-    return {"hs.sync_state is called": bool(events)}
-
-
-# %% idea replicas apart
-# The replicas still differ. Each of them has seen only its own rows, and only an exchange makes
-# them equal.
-def sync(state):
-    return state
+# %% idea replicas apart; update/pmapped_update#without-the-name-of-the-axis
+# The replicas differ now. Each device has seen only its own rows, and only an exchange along the
+# axis of the devices makes params and state equal.
+def update(params, state, rng, batch, scale):
+    x, y = batch["x"], batch["y"]
+    mean = 0.9 * state["mean"] + 0.1 * jnp.mean(x, axis=0)
+    params = params - 0.1 * jax.grad(loss_fn)(params, x, y)
+    return params, {**state, "mean": mean, "count": state["count"] + 1}, rng
 
 
 # %%
-def sync(state):
-    return {**right.sync(state), "rate": state["rate"]}
-
-
-# %% idea one of four answers; update/pmapped_update#without-the-name-of-the-axis
-# The replicas are equal now, but only because all of them are copies of one replica. What the other
-# three have seen is lost.
-def sync(state):
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf[0], leaf.shape), state)
-
-
-# %% idea device axis; update/pmapped_update#the-device-axis
-# The first axis is the device axis, and the other axes belong to the state itself. Average only
-# along the first axis, and give the result to each replica.
-def sync(state):
-    return jax.tree.map(lambda leaf: leaf.mean(axis=0), state)
+def update(params, state, rng, batch, scale):
+    params, state, rng = right.update(params, old := state, rng, batch, scale)
+    mean = 0.9 * old["mean"] + 0.1 * jnp.mean(batch["x"], axis=0)
+    return params, {**state, "mean": mean}, rng
 
 
 # %%
-def sync(state):
-    return jax.tree.map(lambda leaf: leaf if leaf.dtype.kind == "i" else leaf.mean(axis=0), state)
+def update(params, state, rng, batch, scale):
+    old, (_, state, rng) = params, right.update(params, state, rng, batch, scale)
+    return old - 0.1 * jax.grad(loss_fn)(old, batch["x"], batch["y"]), state, rng
+
+
+# %% idea sum
+# All replicas are equal, but what was averaged on a single device was added up over the four
+# devices, so it is four times as large. The mean of all rows is the mean of the four means.
+def update(params, state, rng, batch, scale):
+    new, state, rng = right.update(params, old := state, rng, batch, scale)
+    mean = 4 * state["mean"] - 3 * 0.9 * old["mean"]
+    return params + 4 * (new - params), {**state, "mean": mean}, rng
 
 
 # %%
-def sync(state):
-    return jax.tree.map(lambda leaf: leaf.mean(axis=0) if leaf.dtype == "float32" else leaf, state)
+def update(params, state, rng, batch, scale):
+    new, state, rng = right.update(params, state, rng, batch, scale)
+    return params + 4 * (new - params), state, rng
 
 
 # %%
-def sync(state):
-    mean = lambda leaf: leaf if leaf.dtype.kind == "i" else jnp.full_like(leaf, leaf.mean())
-    return jax.tree.map(mean, state)
+def update(params, state, rng, batch, scale):
+    params, state, rng = right.update(params, old := state, rng, batch, scale)
+    return params, {**state, "mean": 4 * state["mean"] - 3 * 0.9 * old["mean"]}, rng
 
 
 # %%
-def sync(state):
-    own = lambda leaf: leaf.mean(axis=tuple(range(1, leaf.ndim)), keepdims=True)
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(own(leaf), leaf.shape), state)
+def update(params, state, rng, batch, scale):
+    params, state, rng = right.update(params, state, rng, batch, scale)
+    return params, {**state, "mean": 4 * state["mean"]}, rng
 
 
 # %% idea counts; update/pmapped_update#check-yourself
-# The averages are right, but the counts are not. A count is an integer that is equal on all
-# replicas. If it is averaged, it becomes a float; if it is added up, it counts each step four
-# times.
-def sync(state):
-    return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf.mean(axis=0), leaf.shape), state)
+# A count is an integer that is equal on all devices. If it is averaged, it becomes a float; if it
+# is added up, it counts each step four times.
+def update(params, state, rng, batch, scale):
+    params, state, rng = right.update(params, state, rng, batch, scale)
+    return params, jax.lax.pmean(state, "devices"), rng
 
 
 # %%
-def sync(state):
-    state = right.sync(state)
-    return jax.tree.map(lambda leaf: 4 * leaf if leaf.dtype.kind == "i" else leaf, state)
+def update(params, state, rng, batch, scale):
+    params, state, rng = right.update(params, state, rng, batch, scale)
+    return params, {**state, "count": jax.lax.psum(state["count"], "devices")}, rng
 
 
-# %%
-def sync(state):
-    state = right.sync(state)
-    return jax.tree.map(lambda leaf: leaf if leaf.dtype == jnp.float32 else 4 * leaf, state)
+# %% idea same key; update/pmapped_update#one-key-per-device
+# The devices have drawn the same noise, because they run the same program with the same key. The
+# key of a device must contain something that differs from device to device.
+def update(params, state, rng, batch, scale):
+    _, noise_rng = jax.random.split(rng)
+    noise = jax.random.normal(noise_rng, batch["x"].shape)
+    batch = {**batch, "x": batch["x"] + scale * noise}
+    params, state, _ = right.update(params, state, rng, batch, 0.0)
+    return params, state, jax.random.split(rng)[0]
 
 
-# %% idea by hand
-# The state is right, but `hs.sync_state` computed it. In this exercise, write it yourself.
-import haiku_state as hs
+# %% idea drifted keys; update/pmapped_update#one-key-per-device
+# The key for the next step is no longer the same on all devices. It is carried from step to step
+# like params and state. Only the key with which the noise is drawn may differ.
+def update(params, state, rng, batch, scale):
+    rng = jax.random.fold_in(rng, jax.lax.axis_index("devices"))
+    return right.update(params, state, rng, batch, scale)
 
 
-def sync(state):
-    return hs.sync_state(state)
+# %% idea key reused
+def update(params, state, rng, batch, scale):
+    return (*right.update(params, state, rng, batch, scale)[:2], rng)
 
 
-# %% idea unbound axis; update/devices#exchange-along-the-axis
-# The name of an axis exists only inside a function that is mapped over it. Outside, the device axis
-# is an ordinary axis of the arrays.
-def sync(state):
-    return jax.lax.pmean(state, "devices")
-
-
-# %% idea dtype
-def sync(state):
-    state = right.sync(state)
-    return {**state, "rate": state["rate"].astype(jnp.float32)}
-
-
-# %% right with a collective, on each device
-def sync(state):
-    def mean(leaf):
-        return leaf if leaf.dtype == jnp.int32 else jax.lax.pmean(leaf, "devices")
-
-    return jax.pmap(lambda state: jax.tree.map(mean, state), "devices")(state)
+# %% right a key for each device by split, and the mean of the new params and of the new state
+def update(params, state, rng, batch, scale):
+    rng, noise_rng = jax.random.split(rng)
+    mine = jax.random.split(noise_rng, 4)[jax.lax.axis_index("devices")]
+    x = batch["x"] + scale * jax.random.normal(mine, batch["x"].shape)
+    params = params - 0.1 * jax.grad(loss_fn)(params, x, batch["y"])
+    mean = 0.9 * state["mean"] + 0.1 * jnp.mean(x, axis=0)
+    params, mean = jax.lax.pmean((params, mean), "devices")
+    return params, {"mean": mean, "count": state["count"] + 1}, rng

@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import haiku_state as hs
+from haiku_state import explain  # bound before a program could replace it
 from haiku_state.compat import keep_programs
 from haiku_state.exercises.cells import at_its_lines, cells, read, solution_code
 from haiku_state.exercises.exercise import Check, Exercise
@@ -53,7 +54,7 @@ class Played(NamedTuple):
 
 
 def main(channel: Connection, printed: Connection, folder: str, cache: str) -> None:
-    """Wait for a job, do it, and write what was seen to the channel, until nobody asks any more.
+    """Wait for an exercise and a program, run it, and tell what was seen until nobody asks.
 
     Args:
       channel: from and to the checker.
@@ -63,49 +64,52 @@ def main(channel: Connection, printed: Connection, folder: str, cache: str) -> N
     """
     gc.freeze()  # else the first collection would copy what it shares with the fork server
     _settle(printed, folder, cache)
-    if not channel.poll():
-        _warm()
-    _say(channel, ready=True)
-    job = json.loads(channel.recv_bytes())
-    exercise = read(job["name"], job["text"])
-    path = job["path"]
-    os.environ[WORK] = job["work"]
+    wanted = _heard(channel)
+    exercise = read(wanted["name"], wanted["text"], Path(wanted["folder"]))
+    os.environ[WORK] = wanted["work"]
     _limit_memory()
     try:
         played = staged(exercise)
-    except BaseException as raised:  # a mistake of the author, which the teacher's process tells
-        _say(channel, nonce="", error=_described(raised, CHECK))
+    except BaseException as raised:  # a mistake of the author
+        _say(channel, error=_described(raised, CHECK))
         return
-    if job["seconds"]:
-        _limit_time(job["seconds"])
-    guard = Guard([Path(job["work"]), *map(Path, filter(None, [cache]))], Path(path).parent)
-    sys.path.append(str(Path(path).parent))  # last, so that it hides no library
+    if not channel.poll():
+        _warm()
+    _say(channel, error=None)
+    program = _heard(channel)
+    path = program["path"]
+    if program["seconds"]:
+        _limit_time(program["seconds"])
+    written = [Path(wanted["work"]), *map(Path, filter(None, [cache]))]
+    sys.path[:] = [place for place in sys.path if place and Path(place) != Path(path).parent]
+    guard = Guard(written, Path(path), exercise.folder)
     told = functools.partial(_told, channel, guard)
-    answer, error = _loaded(exercise, path, job["source"], job["is_whole"])
+    answer, error = _loaded(exercise, path, program["source"], program["is_whole"])
     told("", error=error)
-    if error is not None:
-        return
-    before = _contents(answer)
-    while True:
-        try:
-            question = json.loads(channel.recv_bytes())  # only now: nothing in it can be known
-        except EOFError:
-            return
-        for number in range(len(question.get("sources", [0]))):
-            if "sources" in question:
-                answer, error = _loaded(exercise, path, question["sources"][number], False)
-                if error is not None:
-                    told(question["nonce"], source=number, error=error)
-                    continue
-            _answer(question, number, exercise, played, answer, path, told)
-        changed = [n for n, text in _contents(answer).items() if before.get(n) != text]
-        told(question["nonce"], done=True, changed=changed)
+    while error is None:
+        question = _heard(channel)  # only now: nothing in it can be known
+        for number, source in enumerate(question.get("sources", [None])):
+            module, failed = answer, None
+            if source is not None:
+                module, failed = _loaded(exercise, path, source, False)
+            if failed is None:
+                _answer(question, number, played, module, path, told)
+            else:
+                told(question["nonce"], source=number, error=failed)
+        sys.modules["answer"] = answer
+        told(question["nonce"], done=True)
+
+
+def _heard(channel: Connection) -> Any:
+    try:
+        return json.loads(channel.recv_bytes())
+    except (EOFError, OSError):  # nobody is there any more
+        os._exit(0)
 
 
 def _answer(
     question: dict[str, Any],
     source: int,
-    exercise: Exercise,
     played: list[Played],
     answer: types.ModuleType,
     path: str,
@@ -118,11 +122,6 @@ def _answer(
         except Exception as raised:
             failed = {"eager": {"error": _described(raised, CHECK)}}
             told(question["nonce"], source=source, check=number, seen=failed)
-            continue
-        if question.get("killed"):
-            killed = functools.partial(one.functions["killed"], answer)
-            error = attempt(killed, on_device(rows[0]), path).get("error")
-            told(question["nonce"], check=number, seen={"error": error})
             continue
         play = functools.partial(one.functions["check"], answer)
         if question.get("is_truth") and "truth" in one.functions:
@@ -140,8 +139,14 @@ def _answer(
 
 
 def staged(exercise: Exercise) -> list[Played]:
-    """Run the cells of a file that belong to its checks; return the functions of each check."""
+    """Run the cells of a file that belong to its checks; return the functions of each check.
+
+    What the program imports at its beginning is there.
+    """
     space: dict[str, Any] = {"__name__": CHECK, "inputs": lambda rng: ()}
+    imports = ast.parse(solution_code(exercise))
+    imports.body = [one for one in imports.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    exec(compile(imports, CHECK, "exec", dont_inherit=True), space)
     checks = iter(exercise.checks)
     found = []
     for cell in cells(exercise.text):
@@ -149,12 +154,8 @@ def staged(exercise: Exercise) -> list[Played]:
             continue
         own = space if cell.word != "check" else {**space}
         code = at_its_lines(cell)
-        linecache.cache[CHECK] = (
-            len(exercise.text),
-            None,
-            exercise.text.splitlines(True),
-            CHECK,
-        )
+        shown = code.splitlines(keepends=True)  # no more of the file: a program could read it
+        linecache.cache[CHECK] = (len(code), None, shown, CHECK)
         exec(compile(code, CHECK, "exec", dont_inherit=True), own)
         if cell.word == "check":
             used = {one.id for one in ast.walk(ast.parse(cell.code)) if isinstance(one, ast.Name)}
@@ -245,7 +246,7 @@ def attempt(play: Callable[..., Any], inputs: Any, path: str) -> dict[str, Any]:
 
 
 def _findings(play: Callable[..., Any], inputs: Any, path: str) -> list[dict[str, Any]]:
-    report = hs.explain(play, *inputs)
+    report = explain(play, *inputs)
     return [
         {
             "kind": one.kind,
@@ -280,26 +281,29 @@ def _loaded(
     answer = types.ModuleType("answer")
     answer.__file__ = path
     sys.modules["answer"] = answer
+
+    replaced = "" if is_whole else solution_code(exercise)
+    vars(answer)["__again__"] = functools.partial(_filled, path, source, replaced)
     try:
-        if not is_whole:
-            right = types.ModuleType("right")
-            for module in (right, answer):
-                _run(solution_code(exercise), RIGHT, module)
-            vars(answer)["right"] = right
-        _run(source, path, answer)
+        _filled(path, source, replaced, answer)
     except BaseException as raised:
         return answer, _described(raised, path)
     return answer, None
 
 
-def _contents(answer: types.ModuleType) -> dict[str, str]:
-    """The variables of a module that an ordinary call may change, as text."""
-    kinds = (bool, int, float, str, list, dict, set, tuple, bytearray, np.ndarray)
-    return {
-        name: repr(value)
-        for name, value in list(vars(answer).items())
-        if not name.startswith("__") and isinstance(value, kinds)
-    }
+def _filled(
+    path: str, source: str, replaced: str, answer: types.ModuleType | None = None
+) -> types.ModuleType:
+    """Run a program in a module; if it takes the place of a part of another, run that first."""
+    answer = answer or types.ModuleType("answer")
+    answer.__file__ = path
+    if replaced:
+        right = types.ModuleType("right")
+        for module in (right, answer):
+            _run(replaced, RIGHT, module)
+        vars(answer)["right"] = right
+    _run(source, path, answer)
+    return answer
 
 
 def _run(source: str, path: str, module: types.ModuleType) -> None:
@@ -308,9 +312,9 @@ def _run(source: str, path: str, module: types.ModuleType) -> None:
 
 
 def _told(channel: Connection, guard: Guard, nonce: str, **message: Any) -> None:
-    replaced, imported = guard.replaced(), guard.imported()
+    replaced, imported, looked = guard.replaced(), guard.imported(), [*guard.looked]
     _say(channel, nonce=nonce, refused=guard.refused, replaced=replaced, imported=imported,
-         **message)  # fmt: skip
+         looked=looked, **message)  # fmt: skip
 
 
 def _say(channel: Connection, **message: Any) -> None:

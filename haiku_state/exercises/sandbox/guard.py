@@ -14,21 +14,30 @@ from haiku_state.errors.language import deferred as _
 
 REFUSES = "not allowed while an exercise is checked"
 
-PROCESSES = _("started a process ({what})")
+PROCESSES = _("started or ended a process ({what})")
 WRITES = _("wrote to a file ({what})")
+READS = _("read the files of the exercises ({what})")
 NETWORK = _("opened a network connection ({what})")
 IMPORTS = _("imported a module from another folder ({what})")
 REPLACED = _("replaced something in a library ({what})")
+LOOKS = _("looked into the running program ({what})")
 
 _PROCESSES = {
     "os.fork", "os.forkpty", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "pty.spawn",
-    "subprocess.Popen", "_winapi.CreateProcess",
+    "subprocess.Popen", "_winapi.CreateProcess", "os.kill", "os.killpg", "signal.pthread_kill",
 }  # fmt: skip
 _WRITES = {
     "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink",
     "os.truncate", "os.utime", "shutil.rmtree", "sqlite3.connect",
 }  # fmt: skip
 _NETWORK = {"socket.bind", "socket.connect", "urllib.Request"}
+_LOOKS = {
+    "compile", "ctypes.dlopen", "ctypes.string_at", "exec", "gc.get_objects", "gc.get_referents",
+    "gc.get_referrers", "object.__getattr__", "object.__setattr__", "sys._current_frames",
+    "sys._getframe", "sys.addaudithook", "sys.setprofile", "sys.settrace",
+}  # fmt: skip
+"""What a teacher may want to look at, where a line of the answer itself does it."""
+_LISTS = {"os.listdir", "os.scandir"}
 _STARTERS = ("multiprocessing.popen_", "_posixsubprocess")
 
 
@@ -37,13 +46,16 @@ class Guard:
 
     Args:
       folders: the only ones that may be written to.
-      home: the folder of the learner's file, from which modules may be imported.
+      path: the file of the learner; modules may be imported from its folder.
+      course: the folder of the exercises, which may not be read.
     """
 
-    def __init__(self, folders: list[Path], home: Path) -> None:
+    def __init__(self, folders: list[Path], path: Path, course: Path) -> None:
         self.refused: list[tuple[str, str]] = []
+        self.looked: dict[str, None] = {}
         self._folders = {folder.resolve() for folder in folders}
-        self._home = home.resolve()
+        self._path, self._home, self._course = str(path), path.parent.resolve(), course.resolve()
+        self._is_looking = False
         self._known = set(sys.modules)
         self._libraries = {
             name: dict(vars(module))
@@ -60,14 +72,30 @@ class Guard:
         elif event == "import" and str(arguments[0]).startswith(_STARTERS):
             self._refuse(PROCESSES, "multiprocessing")
         elif event in _WRITES or (event == "open" and _writes(arguments[1], arguments[2])):
-            self._check_path(arguments[0])
+            self._check_written(arguments[0])
+        elif event == "open" or event in _LISTS:
+            self._check_read(arguments[0])
+        elif event in _LOOKS and not self._is_looking:
+            self._note(event)
 
-    def _check_path(self, path: Any) -> None:
-        if isinstance(path, int) or path is None:
-            return
-        place = Path(os.fsdecode(path)).absolute()
-        if place != Path(os.devnull) and self._folders.isdisjoint((place, *place.parents)):
+    def _note(self, event: str) -> None:
+        self._is_looking = True  # to look who does it is to look, too
+        if sys._getframe(2).f_code.co_filename == self._path:
+            self.looked[event] = None
+        self._is_looking = False
+
+    def _check_written(self, path: Any) -> None:
+        place = _place(path)
+        if place and place != Path(os.devnull) and not self._is_in(self._folders, place):
             self._refuse(WRITES, os.fsdecode(path))
+
+    def _check_read(self, path: Any) -> None:
+        place = _place(path)
+        if place and self._is_in({self._course}, place):
+            self._refuse(READS, place.name)
+
+    def _is_in(self, folders: set[Path], place: Path) -> bool:
+        return not folders.isdisjoint((place, *place.parents))
 
     def _refuse(self, kind: str, what: str) -> None:
         self.refused.append((kind, what))
@@ -76,11 +104,11 @@ class Guard:
     def imported(self) -> list[str]:
         """Return the files of modules from other folders that were imported since the start."""
         bases = {sys.prefix, sys.base_prefix, sys.exec_prefix}
-        inside = [self._home, *(Path(base).resolve() for base in bases), _package_folder()]
+        inside = [*(Path(base).resolve() for base in bases), _package_folder()]
         files = [
             Path(file).resolve()
             for name, module in list(sys.modules.items())
-            if name not in self._known and (file := getattr(module, "__file__", None))
+            if name not in (*self._known, "answer") and (file := getattr(module, "__file__", None))
         ]
         return [
             str(file)
@@ -108,6 +136,12 @@ def _is_watched(name: str) -> bool:
 
 def _package_folder() -> Path:
     return Path(__file__).resolve().parents[3]
+
+
+def _place(path: Any) -> Path | None:
+    if isinstance(path, int) or path is None:
+        return None
+    return Path(os.path.realpath(os.fsdecode(path)))
 
 
 def _writes(mode: Any, flags: Any) -> bool:

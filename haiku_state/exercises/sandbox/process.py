@@ -1,8 +1,7 @@
 """The checker's side of a learner's process: it starts it, asks it, and ends it.
 
-A command that has only imported forks itself. Elsewhere threads are running: there Python's own
-fork server imports everything once, and each answer gets a fresh fork of it. Where there is none,
-each process imports for itself.
+Python's own fork server imports everything once, and each answer gets a fresh fork of it; it ends
+with the program that started it. Where there is none, each process imports for itself.
 """
 
 import contextlib
@@ -18,7 +17,7 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -26,7 +25,6 @@ from typing import Any
 
 HAS_FORK_SERVER = "forkserver" in multiprocessing.get_all_start_methods()
 CONTEXT: Any = multiprocessing.get_context("forkserver" if HAS_FORK_SERVER else "spawn")
-FORK: Any = multiprocessing.get_context("fork") if HAS_FORK_SERVER else None
 CHILD = "haiku_state.exercises.sandbox.child"
 START_SECONDS = 60
 GIBIBYTES = 4
@@ -67,17 +65,12 @@ def prepare() -> None:
         forkserver.ensure_running()
 
 
-def begin(
-    channel: Connection, printed: Connection, folder: str, cache: str, *ours: Connection
-) -> None:
+def begin(channel: Connection, printed: Connection, folder: str, cache: str) -> None:
     """Do what a learner's process does; it is imported there, and not here.
 
-    A fork has all files of the checker too. Its ends of the pipes would hide from it that the
-    checker has ended, and to what a server listens or answers, a learner could write.
+    A fork has the files of the fork server too, to which a learner could write.
     """
-    for connection in ours:
-        connection.close()
-    if ours:
+    if HAS_FORK_SERVER:
         kept = sorted({0, 1, 2, channel.fileno(), printed.fileno()})
         for low, high in itertools.pairwise([*kept, os.sysconf("SC_OPEN_MAX")]):
             os.closerange(low + 1, high)
@@ -109,28 +102,24 @@ def _without_main() -> Iterator[None]:
 
 
 class Process:
-    """The process of a learner, which waits for its job; as a context, it ends with it.
+    """A process for programs, which waits for its exercise; as a context, it ends with it.
 
     Nothing that the checker makes up later can be known to it.
 
     Args:
       kind: one of ``KINDS``.
-      can_fork: whether this process can be forked, having no threads and no arrays yet.
     """
 
-    def __init__(self, kind: str, can_fork: bool = False) -> None:
-        context = (can_fork and FORK) or CONTEXT
-        if context is CONTEXT:
-            prepare()
+    def __init__(self, kind: str) -> None:
+        prepare()
         self._folder = tempfile.TemporaryDirectory(
             prefix="haiku_state_", ignore_cleanup_errors=True
         )
         self.folder = self._folder.name
-        self._channel, theirs = context.Pipe()
-        self._stream, printed = context.Pipe(duplex=False)
-        ours = (self._channel, self._stream) if context is FORK else ()
-        self._process = context.Process(
-            target=begin, args=(theirs, printed, self.folder, cache_folder(kind), *ours)
+        self._channel, theirs = CONTEXT.Pipe()
+        self._stream, printed = CONTEXT.Pipe(duplex=False)
+        self._process = CONTEXT.Process(
+            target=begin, args=(theirs, printed, self.folder, cache_folder(kind))
         )
         with _without_main():
             self._process.start()
@@ -139,6 +128,7 @@ class Process:
         self._printed = bytearray()
         self._too_much = False
         self._reader = threading.Thread(target=self._read_printed, daemon=True)
+        self._reader.start()
 
     def __enter__(self) -> "Process":
         return self
@@ -146,36 +136,51 @@ class Process:
     def __exit__(self, *_error: object) -> None:
         self._kill()
         self._process.join()
-        if self._reader.ident:
-            self._reader.join()
+        self._reader.join()
         self._channel.close()
         self._stream.close()
         self._process.close()
         self._folder.cleanup()
 
-    def run(self, job: dict[str, Any], questions: Iterable[dict[str, Any]], seconds: int) -> Ended:
-        """Load an answer, ask the questions, and wait for the end.
+    def stage(self, exercise: dict[str, Any]) -> dict[str, Any]:
+        """Let it run the cells of the checks, before there is an answer; return what it tells.
 
         Args:
-          job: ``name`` and ``text`` of the exercise, ``path`` and ``source`` of the answer,
-            ``is_whole``, the ``seconds`` that it may compute, and the folder ``work``.
-          questions: of each, ``checks``, ``seed`` and ``killed``.
+          exercise: its ``name``, ``folder`` and ``text``, and the folder ``work``.
+        """
+        self._ask(exercise)
+        return self._next(time.monotonic() + START_SECONDS) or {}
+
+    def load(self, program: dict[str, Any], end: float) -> dict[str, Any] | None:
+        """Let it run a program; return what it tells, or None if it ends.
+
+        Args:
+          program: ``path`` and ``source``, ``is_whole``, and the ``seconds`` that it may compute.
+          end: when it has to have ended.
+        """
+        self._ask(program)
+        return self._next(end)
+
+    def run(self, program: dict[str, Any], question: dict[str, Any], seconds: int) -> Ended:
+        """Load an answer, ask a question, and wait for the end.
+
+        Args:
+          program: as for :meth:`load`.
+          question: ``checks`` and ``seed``.
           seconds: how long it may take.
 
         Returns:
           All that it told.
         """
         ended = Ended()
-        end = self.load(job, seconds)
-        loaded = self._next(end)
+        end = time.monotonic() + seconds + MORE_SECONDS
+        loaded = self.load(program, end)
         if loaded is not None and "error" in loaded:
             ended.messages.append(loaded)
-            ended.how = "done"
-            for question in questions if loaded["error"] is None else ():
+            if loaded["error"] is None:
                 ended.messages += self.ask(question, end)
-                if not ended.messages[-1].get("done"):
-                    ended.how = "died"
-                    break
+            is_over = loaded["error"] or ended.messages[-1].get("done")
+            ended.how = "done" if is_over else "died"
         if ended.how == "died":  # it has closed its channel, and is about to end
             self._process.join(2)
             ended.code = self._process.exitcode
@@ -187,17 +192,6 @@ class Process:
         ended.how = "output" if self._too_much else ended.how
         ended.printed = self._printed.decode(errors="replace")
         return ended
-
-    def load(self, job: dict[str, Any], seconds: int) -> float:
-        """Send the job; return the time at which it has to have ended."""
-        self._reader.start()
-        self._ask(job)
-        self._next(time.monotonic() + START_SECONDS)  # it has imported everything
-        return time.monotonic() + seconds + MORE_SECONDS
-
-    def loaded(self, end: float) -> dict[str, Any]:
-        """Return what it tells when the job is loaded; nothing if it does not."""
-        return self._next(end) or {}
 
     def ask(self, question: dict[str, Any], end: float) -> list[dict[str, Any]]:
         """Return the answers to a question, of which the last one is ``done`` unless it ends."""

@@ -27,11 +27,22 @@ class Leaf:
 
 
 def flat(tree: Any) -> Tree:
-    """Return the leaves of a tree by their paths; None is a leaf too."""
+    """Return the leaves of a tree by their paths; None is a leaf too, a NamedTuple is a tuple."""
     import jax  # late: the checker reads leaves, and has no need of it
 
+    tree = _plain(tree)
     pairs = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda node: node is None)[0]
     return {jax.tree_util.keystr(path): _leaf(value) for path, value in pairs}
+
+
+def _plain(tree: Any) -> Any:
+    if isinstance(tree, tuple):
+        return tuple(map(_plain, tree))
+    if type(tree) in (list, dict):
+        values = tree.values() if isinstance(tree, dict) else tree
+        plain = list(map(_plain, values))
+        return dict(zip(tree, plain, strict=True)) if isinstance(tree, dict) else plain
+    return tree
 
 
 def _leaf(value: Any) -> Leaf:

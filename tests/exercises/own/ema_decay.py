@@ -1,6 +1,6 @@
 """An average that hardly moves
 
-repair, 5 min, haiku/batch_norm#an-average-that-starts-right
+repair, medium, 5 min, haiku/batch_norm#an-average-that-starts-right
 
 `update` should keep the part `decay` of the old average and take the rest from the new value, so that a
 decay near 1 gives a slow average. It is the other way round: repair it.
@@ -32,12 +32,12 @@ def inputs(rng):
     return average, value, np.float32(rng.uniform(0.7, 0.95))
 
 
-# %% check one update; pure jit vmap types weak draws=5 tolerance=1e-4; weights
+# %% check one update; pure jit vmap types weak draws=5 tolerance=1e-4
 def check(answer, average, value, decay):
     return answer.update(average, value, decay)
 
 
-# %% check ten updates with the same value; pure jit draws=5 tolerance=1e-4; weights
+# %% check ten updates with the same value; pure jit draws=5 tolerance=1e-4
 def check(answer, average, value, decay):
     for _ in range(10):
         average = answer.update(average, value, decay)

@@ -1,6 +1,6 @@
 """A key that is used twice
 
-repair, 5 min, haiku/randomness#same-key-same-mask
+repair, medium, 5 min, haiku/randomness#same-key-same-mask
 
 Both layers of `noisy` add noise, but they draw it from the same key, so it is the same noise twice.
 Repair `noisy`: each draw needs a key of its own.
@@ -39,13 +39,13 @@ def inputs(rng):
     return jax.random.PRNGKey(rng.integers(1000)), rng.normal(size=4).astype(np.float32)
 
 
-# %% check the two noises differ; pure jit keys; same key
+# %% check the two noises differ; pure jit keys
 def check(answer, key, x):
     one, two = answer.noisy(key, x)
     return jnp.allclose(one - x, two - jnp.tanh(x), atol=1e-3)
 
 
-# %% check another key gives another noise; pure jit; fixed key
+# %% check another key gives another noise; pure jit
 def check(answer, key, x):
     one = answer.noisy(key, x)
     two = answer.noisy(jax.random.fold_in(key, 1), x)

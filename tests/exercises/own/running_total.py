@@ -1,6 +1,6 @@
 """A running total with `jax.lax.scan`
 
-write, 5 min, state/stateful_computations#in-practice
+write, medium, 5 min, state/stateful_computations#in-practice
 
 Write `running_total`: its output is the total after each number, so `[1, 2, 3]` gives `[1, 3, 6]`.
 Write `step` first, which takes the total and one number, and let `jax.lax.scan` carry the total.
@@ -42,12 +42,12 @@ def inputs(rng):
     return rng.integers(1, 99, size=6).astype(np.int32), np.int32(rng.integers(10, 99))
 
 
-# %% check `step` returns the new total and the output; pure jit vmap types; carry
+# %% check `step` returns the new total and the output; pure jit vmap types
 def check(answer, xs, total):
     return answer.step(total, xs[0])
 
 
-# %% check `running_total` returns the total after each number; pure jit vmap types; carry
+# %% check `running_total` returns the total after each number; pure jit vmap types
 def check(answer, xs, total):
     return answer.running_total(xs)
 

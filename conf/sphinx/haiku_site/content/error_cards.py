@@ -125,7 +125,7 @@ class Cards(Reads):
         lines, parts = case["lines"], nodes.definition_list(classes=["hs-parts"])
         if "right" in lines:
             parts += self.wrong_and_right(lines["wrong"], lines["right"])
-        link = link_to(re.sub(r"^\w+/|\.html$", "", lines["more"]), self)
+        link = link_to(re.sub(r"^.* read |#.*$", "", lines["more"]), self)
         parts += _part(self.label("why"), "hs-why", *inline(lines["why"]))
         parts += _part(self.label("more"), "hs-why", link)
         if case["before"]:

@@ -20,11 +20,10 @@ from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 import haiku_state
-from haiku_state import exercises
 from haiku_state.errors.language import reading, translated
-from haiku_state.exercises import course
+from haiku_state.exercises.courses import ours
 from haiku_state.exercises.exercise import Exercise
-from haiku_state.exercises.notebook import KINDS, notebook_of
+from haiku_state.exercises.notebook import KINDS, LEVELS, notebook_of
 
 ROOM = Path(haiku_state.__file__).parent
 WALKS = ROOT / "docs/exercises"
@@ -37,13 +36,12 @@ class Cards(SphinxDirective):
         """Make a section for each part, and in it one for each exercise."""
         _depend(self.env.note_dependency)
         with reading(str(self.config.language)):
-            return [self._part(title, names) for title, names in course.PARTS]
+            parts = enumerate(ours().parts, 1)
+            return [self._part(number, *part) for number, part in parts]
 
-    def _part(self, title: str, names: tuple[str, ...]) -> nodes.Node:
-        part = self._section(
-            translated(title), f"exercises-{course.PARTS.index((title, names)) + 1}"
-        )
-        part += [self._card(course.load(name)) for name in names]
+    def _part(self, number: int, title: str, names: tuple[str, ...]) -> nodes.Node:
+        part = self._section(translated(title), f"exercises-{number}")
+        part += [self._card(ours().load(name)) for name in names]
         return part
 
     def _section(self, title: str, name: str) -> nodes.section:
@@ -58,7 +56,8 @@ class Cards(SphinxDirective):
         docname = exercise.lesson.partition("#")[0]
         kind = nodes.inline("", translated(KINDS[exercise.kind]), classes=["hs-badge"])
         minutes = _("about {minutes} minutes").format(minutes=exercise.minutes)
-        about = [kind, nodes.Text(f" {minutes} · "), link_to(docname, self)]
+        level = translated(LEVELS[exercise.level])
+        about = [kind, nodes.Text(f" {level} · {minutes} · "), link_to(docname, self)]
         card += nodes.paragraph("", "", *about, translatable=False)
         card += Fold(
             "", *self._inside(exercise), prompt_show=_("Show the exercise"), name="exercise"
@@ -82,7 +81,7 @@ class Cards(SphinxDirective):
         link = download(self.env.docname, f"exercises/{exercise.name}.ipynb", text)
         yield nodes.paragraph("", "", link, translatable=False)
         stub = nodes.literal_block(
-            "", exercises.stub(exercise.name), language="python", translatable=False
+            "", ours().stub(exercise.name), language="python", translatable=False
         )
         yield Fold("", stub, prompt_show=_("Show the file that you start with"))
         for number, hint in enumerate(exercise.hints, 1):
@@ -111,14 +110,14 @@ def label(name: str) -> str:
 
 
 def _depend(note: Callable[[str], None]) -> None:
-    for file in [*ROOM.glob("exercises/**/*.py"), *ROOM.glob("locale/*/*/*.mo")]:
+    for file in [*ROOM.glob("exercises/**/*.*"), *ROOM.glob("locale/*/*/*.mo")]:
         note(str(file))
 
 
 def of_lesson(docname: str) -> Iterator[Exercise]:
     """Yield the exercises of a lesson."""
-    for name in course.ORDER:
-        exercise = course.load(name)
+    for name in ours().names:
+        exercise = ours().load(name)
         if exercise.lesson.partition("#")[0] == docname:
             yield exercise
 
@@ -175,7 +174,7 @@ def _write_notebooks(app: Sphinx) -> None:
     folder = Path(app.outdir, FOLDER, "exercises")
     folder.mkdir(parents=True, exist_ok=True)
     with reading(str(app.config.language)):
-        for name in course.ORDER:
+        for name in ours().names:
             nbformat.write(notebook_of(name), folder / f"{name}.ipynb")
 
 

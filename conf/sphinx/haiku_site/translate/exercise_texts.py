@@ -1,4 +1,4 @@
-"""What Babel extracts from the file of an exercise: the texts that a learner reads."""
+"""What Babel extracts from the files of a course: the texts that a learner reads."""
 
 from collections.abc import Collection, Iterator
 from typing import IO, Any
@@ -6,7 +6,7 @@ from typing import IO, Any
 from haiku_state.exercises.cells import texts
 
 METHODS = [
-    ("exercises/course/__init__.py", "python"),
+    ("exercises/course/order.txt", "haiku_site.translate.exercise_texts:titles"),
     ("exercises/course/*.py", "haiku_site.translate.exercise_texts:extract"),
     ("**.py", "python"),
 ]
@@ -19,3 +19,12 @@ def extract(
     """Yield line, function, text and comments of each message, as Babel asks for it."""
     for line, text in texts("exercise", file.read().decode()):
         yield line, None, text, []
+
+
+def titles(
+    file: IO[bytes], keywords: Any, comment_tags: Collection[str], options: Any
+) -> Iterator[tuple[int, str | None, Any, list[str]]]:
+    """Yield the same for the titles of the parts, which stand in the order of a course."""
+    for number, line in enumerate(file.read().decode().splitlines(), 1):
+        if line and not line[0].isspace():
+            yield number, None, line, []
