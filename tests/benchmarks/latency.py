@@ -21,7 +21,7 @@ from walk import Stay
 
 COMMAND = [sys.executable, "-m", "haiku_state", "exercises"]
 ROUNDS = 5
-PAUSE = 2
+PAUSE = 5
 """Seconds between two saves, in which the next check is made ready."""
 
 

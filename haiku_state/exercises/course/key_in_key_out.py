@@ -59,16 +59,22 @@ SHARES = np.array([0.01, 0.16, 0.5, 0.84, 0.99])
 
 def family(key):
     """Return a key, and keys that it may be split and folded into."""
-    folded = jax.vmap(lambda number: jax.random.fold_in(key, number))(np.arange(5))
+    folded = jax.vmap(lambda number: jax.random.fold_in(key, number))(np.arange(3))
     return jnp.concatenate([key[None], jax.random.split(key), jax.random.split(key, 3), folded])
+
+
+@jax.jit
+def families(key):
+    """Return the family of a key, and the data of the family of each of them."""
+    keys = family(key)
+    return keys, jax.random.key_data(jax.vmap(family)(keys))
 
 
 def is_reused(draw, value, key, new_key):
     """Whether a key of the family that gives the value gives the new key too; for each of them."""
-    keys = family(key)
-    theirs = jax.random.key_data(jax.vmap(family)(keys))
+    keys, theirs = families(key)
     gives_key = (theirs == jax.random.key_data(new_key)).all(axis=2).any(axis=1)
-    return gives_key & (jax.vmap(draw)(keys) == value)
+    return gives_key & (jax.jit(jax.vmap(draw))(keys) == value)
 
 
 # %% inputs

@@ -71,6 +71,7 @@ def gives(keys, number):
     return abs(jax.vmap(jax.random.normal)(keys) - number) < 1e-6
 
 
+@jax.jit
 def is_reused(key, one, other):
     """Whether a key gives one number, and the same key or a part of it gives the other one too."""
     keys = family(key)

@@ -358,6 +358,9 @@ def _warm() -> None:
     gradient = jax.grad(lambda params, x: layer.apply(params, None, x))
     for run in (gradient, jax.jit(gradient), jax.vmap(gradient, (None, 0))):
         jax.tree_util.tree_map(lambda p, g: p - 0.1 * g, params, run(params, x))
+    key, other_key = jax.random.split(jax.random.key(0))
+    for draw in (jax.random.normal, jax.random.uniform, jax.random.bernoulli):
+        draw(key) == draw(jax.random.fold_in(other_key, 1))  # noqa: B015
 
 
 def _limit_time(seconds: int) -> None:
