@@ -2,7 +2,7 @@
 
 python conf/sphinx/build.py                     build/site/, only what has changed since then
 python conf/sphinx/build.py docs/a.md           build/page/, in seconds: one page, or several
-python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator
+python conf/sphinx/build.py --update-catalogs   docs/locale/, for the translator; or for a few pages
 python conf/sphinx/build.py --compare           what the second language costs
 python conf/sphinx/build.py --lagging           build/site/, though translations lag behind
 """
@@ -80,7 +80,8 @@ def main() -> int:
         import haiku_state  # noqa: F401  once, before processes are forked from this one
 
         if options.pages:
-            failed = _build_pages(options.pages, options.language or "en")
+            build = _update_pages if options.update_catalogs else _build_pages
+            failed = build(_names(options.pages), options.language or "en")
         else:
             _invalidate_cache_unless(_build_fingerprint(), _look_fingerprint())
             run = functools.partial(_build, options.lagging)
@@ -92,28 +93,51 @@ def main() -> int:
     return failed
 
 
-def _build_pages(pages: list[Path], language: str) -> int:
-    """Build a few pages alone. What they link to is not read, so a link to it is plain text."""
-    names = []
+def _names(pages: list[Path]) -> list[str]:
+    """Return how Sphinx names the pages."""
     for page in pages:
         if not (page.is_file() and page.resolve().is_relative_to(DOCS)):
             log(f"{page} is not a page; the pages are in {DOCS.relative_to(ROOT)}/")
-            return 2
-        names.append(page.resolve().relative_to(DOCS).with_suffix("").as_posix())
-    out = BUILD / "page" / language
-    alone = {
+            sys.exit(2)
+    return [page.resolve().relative_to(DOCS).with_suffix("").as_posix() for page in pages]
+
+
+def _alone(names: list[str]) -> dict[str, Any]:
+    return {
         "include_patterns": [f"{name}.*" for name in names],
         "root_doc": names[0],
         "nitpicky": False,
         "suppress_warnings": ["myst.xref_missing", "ref", "toc", "image.not_readable"],
     }
+
+
+def _build_pages(names: list[str], language: str) -> int:
+    """Build a few pages alone. What they link to is not read, so a link to it is plain text."""
+    out = BUILD / "page" / language
     _invalidate_cache_unless(_build_fingerprint(), _look_fingerprint())
     doctrees = WORK / "doctrees" / f"page-{language}"
-    failed = _run_sphinx("html", language, out, doctrees, **alone)
+    failed = _run_sphinx("html", language, out, doctrees, **_alone(names))
     if failed:  # as for the site: Sphinx would not warn again
         shutil.rmtree(doctrees, ignore_errors=True)
     for name in names if not failed else []:
         log(f"open {out / name}.html")
+    return failed
+
+
+def _update_pages(names: list[str], _language: str) -> int:
+    """Merge the English of a few pages into their catalogs."""
+    for name in names:
+        if "```{toctree}" in next(DOCS.glob(f"{name}.*")).read_text(encoding="utf-8"):
+            log(f"{name} names other pages, whose titles are in its catalog: update all")
+            return 2
+    out = BUILD / "page" / "gettext"
+    shutil.rmtree(out, ignore_errors=True)
+    doctrees = WORK / "doctrees" / "page-gettext"
+    failed = _run_sphinx("gettext", "en", out, doctrees, **_alone(names))
+    if not failed:
+        for template in [each for each in out.rglob("*.pot") if each.stem == "sphinx"]:
+            template.unlink()
+        update_catalogs(out, LOCALE, names)
     return failed
 
 

@@ -55,7 +55,7 @@ class HaikuStateError(Exception):
       `is_training` is traced, but Python has to read it during tracing.
         wrong: jax.jit(…)
         right: jax.jit(…, static_argnames="is_training")
-        why:   a transformation replaces each argument with a tracer that has no value. A flag that chooses between two programs must be a Python bool when the function is traced, by the static_argnames of jit or by functools.partial; what depends on data is chosen by jnp.where or jax.lax.cond
+        why:   jit, vmap and scan pass tracers, whose values Python cannot read. A flag that chooses between two programs must be a Python bool when the function is traced, by the static_argnames of jit or by functools.partial; what depends on data is chosen by jnp.where or jax.lax.cond
         more:  python -m haiku_state read haiku/batch_norm
     """  # noqa: E501
 

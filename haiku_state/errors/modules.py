@@ -23,7 +23,7 @@ class TracedFlagError(HaikuStateError, TypeError):
 
     TEXT_WHAT = _("`{name}` is traced, but Python has to read it during tracing.")
     TEXT_WHY = _(
-        "a transformation replaces each argument with a tracer that has no value. A flag that "
+        "jit, vmap and scan pass tracers, whose values Python cannot read. A flag that "
         "chooses between two programs must be a Python bool when the function is traced, by the "
         "static_argnames of jit or by functools.partial; what depends on data is chosen by "
         "jnp.where or jax.lax.cond"

@@ -75,7 +75,7 @@ class ReplicaMismatchError(HaikuStateError, ValueError):
         "`jax.lax.pmean` averages, and `jax.lax.psum` counts, anything else; a runner whose "
         "replicas may differ takes check_replicas=False"
     )
-    MORE = "update/pmapped_update"
+    MORE = "update/meshes"
 
 
 class LeadingAxisError(HaikuStateError, ValueError):

@@ -1,6 +1,6 @@
 """Reads an exercise from its file: a docstring, and cells in the percent format of notebooks.
 
-The docstring holds the title, a line such as ``repair, easy, 6 min, state/pytrees#in-practice``,
+The docstring holds the title, a line such as ``repair, easy, 6 min, state/pytrees#on-your-own``,
 the statement, and three hints as a list. The first cell is the program of the learner. The lines
 between ``# <solution>`` and ``# </solution>`` are those of the solution, and a line that begins
 with ``#:`` is one of the stub. Then come, each after a line that begins with ``# %%``:
@@ -112,7 +112,7 @@ def heading(name: str, text: str) -> Heading:
         r"(\w+), (\w+), (\d+) min, (\S+?)(?:, (\d+) s)?(?:, JAX ([\d.]+))?", about.strip()
     )
     if match is None or match[1] not in KINDS or match[2] not in LEVELS:
-        right = "write, easy, 5 min, state/pytrees#in-practice"
+        right = "write, easy, 5 min, state/pytrees#on-your-own"
         words = {"kinds": ", ".join(KINDS), "levels": ", ".join(LEVELS)}
         raise _error(name, 3, NO_ABOUT, right, **words)
     return Heading(

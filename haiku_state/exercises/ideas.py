@@ -8,7 +8,7 @@ from haiku_state.exercises.exercise import Idea
 MUTATION = Idea(
     "mutation",
     _(
-        "jit runs this line only while it traces, so its change happens once and not in every "
+        "jit runs such a line only while it traces, so its change happens once and not in every "
         "call. A function must return what it changes as a result."
     ),
     "state/stateful_computations#why-it-stopped-counting",
@@ -19,7 +19,7 @@ HIDDEN_INPUT = Idea(
         "The value is read while jit traces and is a constant from then on. Everything that a "
         "result depends on must be passed in as an argument."
     ),
-    "pure/thinking_in_jax#what-jit-sees",
+    "pure/thinking_in_jax#a-global-is-baked-in",
 )
 OUTPUT = Idea(
     "output",
@@ -28,13 +28,16 @@ OUTPUT = Idea(
 )
 LEAK = Idea(
     "leak",
-    _("A tracer has no value after its trace, so it may leave a function only as its result."),
+    _(
+        "A tracer is valid only while its function is traced, so the only way out of the function "
+        "is to be returned."
+    ),
     "haiku/jax_inside_haiku#a-leaked-tracer-fails-at-its-next-use",
 )
 FROZEN_VALUE = Idea(
     "frozen value",
     _("What a function reads from outside is a constant of the compiled program."),
-    "pure/thinking_in_jax#what-jit-sees",
+    "pure/thinking_in_jax#a-global-is-baked-in",
 )
 REFERENCE = Idea(
     "reference",
@@ -47,7 +50,7 @@ CHANGED_ARGUMENT = Idea(
         "The caller's own state was changed. A pure function does not change its arguments and "
         "returns a new state."
     ),
-    "state/stateful_computations#state-in-state-out",
+    "state/stateful_computations#the-state-as-an-argument-and-a-result",
 )
 NOT_REPEATABLE = Idea(
     "not repeatable",
@@ -55,7 +58,7 @@ NOT_REPEATABLE = Idea(
         "The same arguments gave two different results, so the result also depends on something "
         "else."
     ),
-    "state/stateful_computations#state-in-state-out",
+    "state/stateful_computations#the-state-as-an-argument-and-a-result",
 )
 JIT_DIFFERS = Idea(
     "jit differs",
@@ -127,7 +130,7 @@ IMMUTABLE = Idea(
         "The elements of a JAX array cannot be assigned: `x.at[i].set(y)` returns a new array in "
         "which they are changed."
     ),
-    "pure/thinking_in_jax#arrays-that-never-change",
+    "pure/arrays_and_numpy#arrays-that-never-change",
 )
 SCALAR_LOSS = Idea(
     "scalar loss",
@@ -153,7 +156,7 @@ BRANCHES = Idea(
 UNBOUND_AXIS = Idea(
     "unbound axis",
     _("An axis has a name only inside the transformation that is given this name for it."),
-    "update/pmapped_update#without-the-name-of-the-axis",
+    "update/devices#exchange-along-the-axis",
 )
 DELETED = Idea(
     "donated",

@@ -35,7 +35,7 @@ from haiku_state.exercises.sandbox.values import Leaf, Tree, decoded
 SHOWN = 3
 SAID = 400
 """How much of an error is told, in letters."""
-_LOG_OF_XLA = r"[IWEF]\d{4} \d\d:\d\d:\d\d"
+_LOG_OF_XLA = r"[IWEF]\d{4} \d\d:\d\d:\d\d|=== Source Location Trace|external/xla/"
 
 ENDED = {
     "time": _("It did not end within {seconds} seconds."),
@@ -500,12 +500,18 @@ def _of_error(error: dict[str, Any]) -> Failure:
 
 
 def _said(text: str) -> str:
-    """Return the first paragraph of a message, as far as whole sentences fit."""
-    paragraph = " ".join(re.split(r"\n\s*\n", text.strip())[0].split())
+    """Return the first paragraph of a message, and what it leads to, as far as sentences fit."""
+    first, *more = re.split(r"\n\s*\n", text.strip())
+    while more and first.rstrip().endswith(":"):
+        first += f"\n{more.pop(0)}"
+    lines = [line.strip() for line in first.splitlines()]
+    # a sentence of its own on a line of its own, without the full stop that ends the line above
+    paragraph = re.sub(r"(?<=[\w)\]])\n(?=[A-Z][a-z]+ )", ". ", "\n".join(filter(None, lines)))
+    paragraph = " ".join(paragraph.split())
     if len(paragraph) <= SAID:
         return paragraph
-    ends = [match.end() for match in re.finditer(r"[.!?:](?= )", paragraph[:SAID])]
-    return paragraph[: ends[-1]].rstrip(":") if ends else paragraph[:SAID].rsplit(" ", 1)[0] + " …"
+    ends = [match.end() for match in re.finditer(r"[.!?](?= )", paragraph[:SAID])]
+    return paragraph[: ends[-1]] if ends else paragraph[:SAID].rsplit(" ", 1)[0] + " …"
 
 
 def _failures(
@@ -539,7 +545,8 @@ def _failures(
         allowed = replace(check, tolerance=0.0) if name == "again" else check
         if differences := _differences(against, decoded(result["tree"]), allowed):
             yield name, _different(translated(PROBLEMS[name]), differences)
-    if "types" in check.properties and (wrong := _types(expected, got, "weak" in check.properties)):
+    is_weak = "weak" in check.properties
+    if "types" in check.properties and (wrong := _types(expected, got, is_weak, check.names)):
         yield "types", _different(translated(TYPES), wrong)
 
 
@@ -592,16 +599,18 @@ def _equal(one: Leaf, other: Leaf, tolerance: float) -> bool:
     return np.allclose(one.array, other.array, tolerance, tolerance, equal_nan=True)
 
 
-def _types(expected: Tree, got: Tree, is_weak: bool) -> list[tuple[str, str]]:
+def _types(
+    expected: Tree, got: Tree, is_weak: bool, names: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
     return [
-        (_type_of(path, one), _type_of(path, got[path]))
+        (_type_of(path, one, names), _type_of(path, got[path], names))
         for path, one in expected.items()
         if one.dtype != got[path].dtype or (is_weak and one.weak != got[path].weak)
     ]
 
 
-def _type_of(path: str, leaf: Leaf) -> str:
-    return f"{_lead(path)}{leaf.dtype}{' (weak)' if leaf.weak else ''}"
+def _type_of(path: str, leaf: Leaf, names: tuple[str, ...]) -> str:
+    return f"{_lead(path, names)}{leaf.dtype}{' (weak)' if leaf.weak else ''}"
 
 
 def _shown(path: str, leaf: Leaf, names: tuple[str, ...] = ()) -> str:

@@ -49,7 +49,7 @@ class History:
       (3,)
 
     References:
-      The lesson *Watch a training step*.
+      The lesson *Find lost state*.
     """
 
     def __init__(self) -> None:

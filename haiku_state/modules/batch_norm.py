@@ -31,10 +31,11 @@ class BatchNorm(hk.Module):
 
     .. math:: \mu = \frac{\sum_i m_i x_i}{\sum_i m_i}
 
-    The remaining error is the rounding of :math:`\mu` itself, in float32 by up to :math:`4 \cdot
-    10^{-7} |\mu|`. The output is then off by :math:`4 \cdot 10^{-7} |\mu| / \sqrt{\sigma^2 +
-    \epsilon}`: by 4e-4 at a mean of 1000 and a standard deviation of 1, but for a constant channel
-    of 1e5, the output may be anywhere in (-1, 1) instead of 0.
+    What remains is the rounding error of :math:`\mu` itself, typically a few units in the last
+    place: in float32, a few times :math:`10^{-7} |\mu|`, depending on the number of rows and on the
+    backend. The output is off by this error divided by :math:`\sqrt{\sigma^2 + \epsilon}`: by a few
+    ten-thousandths at a mean of 1000 and a standard deviation of 1. For a channel that is
+    constantly 1e5, the output may be anywhere in (-1, 1) instead of 0.
 
     Args:
       create_scale: whether there is a trainable :math:`\gamma`, the parameter ``scale``.

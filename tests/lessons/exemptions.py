@@ -3,14 +3,13 @@
 from lessons.compare import Exemption
 
 _THINKING, _STATE = "pure/thinking_in_jax", "state/stateful_computations"
-_STEPS, _MESHES, _AXES = "update/many_steps", "update/meshes", "update/explicit_axes"
+_ARRAYS = "pure/arrays_and_numpy"
+_STEPS, _AXES = "update/many_steps", "update/explicit_axes"
 _WAYS = "beyond/five_ways"
 
 # what a clock shows, in each run
 _MEASURED = (
-    Exemption(
-        _THINKING, r"^(fast_)?normalize +[\d.]+ ms$", "a time in milliseconds", measured=True
-    ),
+    Exemption(_ARRAYS, r"^(fast_)?normalize +[\d.]+ ms$", "a time in milliseconds", measured=True),
     Exemption(_STEPS, r"\bfloat +\d+ µs +loop +\d+ µs", "a time in microseconds", measured=True),
     Exemption(_STEPS, r"^steps per call +\d+ +\d+ µs$", "a time in microseconds", measured=True),
     Exemption(
@@ -21,13 +20,13 @@ _MEASURED = (
 # what JAX calls a thing, or how it writes it
 _WORDS = (
     Exemption(
-        _THINKING,
+        _ARRAYS,
         r"^TypeError: .*(immutable|item assignment)",
         "the error names a class of its own in jaxlib",
         jax="<0.5",
     ),
     Exemption(
-        _THINKING,
+        _ARRAYS,
         r"^(Type|Value)Error$",
         "an error of the compiler, not yet one of JAX",
         jax="<0.5",
@@ -38,7 +37,12 @@ _WORDS = (
         "how a tracer is printed",
         jax="<0.8",
     ),
-    Exemption(_THINKING, r"= add [ab] 1\.0", "how a jaxpr writes literals", jax="<0.7"),
+    Exemption(
+        _THINKING,
+        r"= add [ab] 1\.0|\{ lambda ; \. let",
+        "how a jaxpr writes literals",
+        jax="<0.7",
+    ),
     Exemption(_STATE, r"\{ lambda ;", "how a jaxpr writes literals", jax="<0.7"),
     Exemption(
         _STEPS,
@@ -55,10 +59,8 @@ _TRACED = (
         for lesson in (
             _STATE,
             _STEPS,
-            "haiku/batch_norm",
             "haiku/pure_pair",
             "haiku/randomness",
-            "haiku/watch_a_step",
             "state/pytrees",
         )
     ),
@@ -85,20 +87,6 @@ _DEEDS = (
         "which gradients overflow in half precision depends on the order of sums",
         jax="<0.7",
     ),
-    Exemption(_MESHES, r"^all-reduce \d$", "how many sums XLA has joined into one", jax="<0.7"),
-    Exemption(
-        _MESHES,
-        r"^sgd +[14]\.0000|^(mean_of_grad|grad_of_mean) +default",
-        "the default check of shard_map changes gradients since JAX 0.6: the page says so",
-        jax="<0.6",
-    ),
-    Exemption(_MESHES, r"^jax 0\.\d+\.[\d.]+$", "the version of JAX itself"),
-    Exemption(
-        _MESHES,
-        r"^jax\.(device_put_|sharding\.Pmap)",
-        "which old helpers are left: the page shows it",
-        jax="<0.10",
-    ),
     Exemption(_AXES, r"", "there is no jax.set_mesh", jax="<0.7.1"),
     Exemption(
         _AXES,
@@ -113,7 +101,12 @@ _DEEDS = (
         jax="<0.5",
         measured=True,
     ),
-    Exemption(_WAYS, r"^refs ", "there are no refs before JAX 0.6", jax="<0.6"),
+    Exemption(
+        _WAYS,
+        r"^(nnx|refs) ",
+        "there are no refs before JAX 0.6, and no Flax 0.11 for it",
+        jax="<0.6",
+    ),
     Exemption(
         f"{_WAYS}_batch_norm", r"\brefs$|^refs ", "there are no refs before JAX 0.6", jax="<0.6"
     ),

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = {"haiku_state/commands/doctor/sets.json"}  # what the matrix itself writes
 NOT_RUN = ("benchmarks", "distributions", "search", "site", "sphinx", "tree")
-NOT_RUN += ("lessons/exemptions.py", "lessons/tasks", "matrix/gather.py")
+NOT_RUN += ("lessons/exemptions.py", "lessons/tasks", "matrix/gather.py", "matrix/messages.py")
 """What of the tests no set runs, most of it because JAX makes no difference to it."""
 
 

@@ -1,14 +1,11 @@
-"""The cards of the bug gallery, and the line below a lesson's head: what each shows and has."""
+"""The cards of the bug gallery: what each shows and has."""
 
 import re
 
 import pytest
 from docutils import nodes
-from docutils.core import publish_doctree
-from docutils.parsers.rst import directives
 from docutils.utils import new_document
-from haiku_site.content.chips import FATES, KINDS, BugCards, BugHere, Strip
-from haiku_site.content.course import course
+from haiku_site.content.chips import FATES, KINDS, BugCards, BugHere
 from haiku_site.content.folds import Fold
 from lesson_cells import DOCS
 
@@ -85,43 +82,3 @@ def test_each_card_has_its_parts(label):
         assert f"{program}()" in check
     assert sum(bool(line.strip()) for line in bug.splitlines()) <= 15
     assert fix.endswith(f"\nfound_by({name}, {name}_fixed)\n")
-
-
-STRIP = re.compile(r"^```\{strip\} (.*)$", re.MULTILINE)
-LESSONS = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in course(DOCS)}
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    monkeypatch.setitem(directives._directives, "strip", Strip)
-    return lambda text: publish_doctree(
-        f".. strip:: {text}", settings_overrides={"report_level": 5}
-    )
-
-
-def test_what_goes_in_and_comes_out(drawn):
-    [line] = drawn("params state -> apply -> state / state lost").findall(nodes.paragraph)
-    assert line.astext() == "In this lesson params state → apply → state / state: lost"
-    kinds = [code["classes"] for code in line.findall(nodes.literal)]
-    assert kinds == [
-        ["hs-chip", "params"],
-        ["hs-chip", "state"],
-        ["hs-box", "apply"],
-        ["hs-chip", "state"],
-    ]
-    assert line["translatable"] is False
-
-
-@pytest.mark.parametrize("text", ["weights -> f -> state", "state -> f -> state / state eaten"])
-def test_a_kind_or_a_fate_that_is_none_is_refused(drawn, text):
-    [error] = drawn(text).findall(nodes.system_message)
-    assert all(word in error.astext() for word in (*KINDS, *FATES))
-
-
-def test_a_lesson_has_one_at_most_and_names_what_it_says():
-    found = {name: STRIP.findall(text) for name, text in LESSONS.items()}
-    assert sum(map(bool, found.values())) >= 12
-    for name, strips in found.items():
-        assert len(strips) <= 1, name
-        for function in re.findall(r"-> (\w+) ->", "".join(strips)):
-            assert re.search(rf"\b{function}\b", LESSONS[name].replace(strips[0], "")), name

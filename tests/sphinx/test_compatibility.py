@@ -42,7 +42,7 @@ def test_the_heads_that_are_words_are_extracted_and_the_names_are_not(monkeypatc
     assert [text for _, text in extract_messages(document)] == ["passed", "failed", "skipped"]
 
 
-def test_only_lessons_that_were_measured_are_shown(monkeypatch):
+def test_a_lesson_that_was_not_measured_has_no_result(monkeypatch):
     monkeypatch.setattr(compatibility, "course", lambda docs: ["haiku/old", "haiku/new"])
     monkeypatch.setattr(
         compatibility, "link_to", lambda name, _: compatibility.nodes.inline("", name)
@@ -52,7 +52,7 @@ def test_only_lessons_that_were_measured_are_shown(monkeypatch):
     directive.state = SimpleNamespace(document=SimpleNamespace(settings=SimpleNamespace(env=env)))
     rows = directive.lessons({"0.11": ROW, "0.12": ROW | {"lessons": {"haiku/old": "ok"}}})
     shown = [[cell.astext() for cell in row] for row in rows]
-    assert shown == [["JAX", "0.12"], ["haiku/old", "✓"]]
+    assert shown == [["JAX", "0.12"], ["haiku/old", "✓"], ["haiku/new", "–"]]
 
 
 def test_a_table_says_what_was_measured():
@@ -74,3 +74,11 @@ def test_what_a_lesson_printed_stands_in_code(result, shown, code):
     assert cell.astext() == shown
     literals = [node.astext() for node in cell.findall(compatibility.nodes.literal)]
     assert literals == code
+
+
+def test_versions_that_say_the_same_share_a_row():
+    directive = compatibility.Compatibility.__new__(compatibility.Compatibility)
+    said = {"0.6": {"f()": "A", "g()": "C"}, "0.7": {"f()": "A", "g()": "C"},
+            "0.8": {"f()": "B", "g()": "C"}}  # fmt: skip
+    _head, *rows = [[cell.astext() for cell in row] for row in directive.messages(said)]
+    assert rows == [["f()", "0.6 – 0.7", "A"], ["", "0.8", "B"], ["g()", "0.6 – 0.8", "C"]]

@@ -15,8 +15,10 @@ from lesson_cells import DOCS, cells
 import haiku_state as hs
 from haiku_state import errors
 
-FRAME = ["Check yourself", "On your own", "In practice", "Further reading"]
+FRAME = ["Recap", "Check yourself", "On your own", "Further reading"]
 COURSE = course(DOCS)
+
+NUMBERED = [name for name, lesson in COURSE.items() if lesson.number]
 
 each_lesson = pytest.mark.parametrize("name", COURSE)
 
@@ -28,7 +30,8 @@ def test_each_page_of_a_part_is_a_lesson():
         for page in (DOCS / part).parent.glob("*.md")
     }
     assert pages - {*parts(DOCS)} == {*COURSE}
-    assert [lesson.number for lesson in COURSE.values()] == [*range(1, len(COURSE) + 1)]
+    numbers = [lesson.number for lesson in COURSE.values() if lesson.number]
+    assert numbers == [*range(1, len(numbers) + 1)]
 
 
 def test_what_is_opened_is_closed():
@@ -54,22 +57,28 @@ def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
     assert minutes(page) == 15
 
 
-@each_lesson
+@pytest.mark.parametrize("name", NUMBERED)
 def test_a_lesson_has_its_frame(name):
     page = DOCS / f"{name}.md"
-    text = page.read_text(encoding="utf-8").partition("\n## Appendix\n")[0]
+    text = page.read_text(encoding="utf-8")
     label = f"lesson-{page.stem.replace('_', '-')}"
     assert re.search(rf"^\({label}\)=\n# (?!Lesson \d)\S", text, re.MULTILINE)
-    start = text.index(":::{admonition} Before you start")
-    assert "\n## " not in text[:start]
-    entries = text[start : text.index("\n:::\n", start)]
-    assert re.findall(r"^- \*\*(.*?)\*\*", entries, re.M) == ["You will build", "You need"]
+    first = re.split(r"\n\n+", text.split("\n# ", 1)[1])[1]
+    assert re.match(r"\*\*Afterwards,? you can\*\* .*\*\*You need\*\* ", " ".join(first.split()))
     assert re.findall("^## (.*)$", text, re.MULTILINE)[-4:] == FRAME
-    questions, _tasks, _practice, reading = re.split("^## (?:.*)$", text, flags=re.MULTILINE)[-4:]
+    recap, questions, _tasks, reading = re.split("^## (?:.*)$", text, flags=re.MULTILINE)[-4:]
+    assert len(re.findall("^- ", recap, re.MULTILINE)) == 3
     assert len(re.findall(r"^:::+\{dropdown\} .+\?$", questions, re.MULTILINE)) in (2, 3, 4)
     assert len(tasks(page)) in (2, 3, 4)
     assert len(re.findall(r"\]\(https://", reading)) >= 2
-    assert COURSE[name].minutes <= 45
+    assert COURSE[name].reading <= 45
+
+
+def test_the_numbered_course_takes_eleven_hours_and_sixteen_with_its_exercises():
+    numbered = [COURSE[name] for name in NUMBERED]
+    assert len(numbered) == 18
+    assert sum(lesson.reading for lesson in numbered) / 60 < 11.5
+    assert sum(lesson.minutes for lesson in numbered) / 60 < 16.5
 
 
 @each_lesson
@@ -112,8 +121,8 @@ def anchors(page):
 
 
 def test_every_problem_has_its_number():
-    assert sorted(map(int, ENTRIES)) == list(range(1, 45))
-    assert "\nForty-four problems" in PROBLEMS
+    assert sorted(map(int, ENTRIES)) == list(range(1, 53))
+    assert "\nFifty-two problems" in PROBLEMS
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())

@@ -3,12 +3,14 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import pytest
 from docutils import nodes
 from haiku_site.content import error_cards, error_cases
 from lesson_cells import DOCS
+from sphinx import addnodes
 
 from haiku_state import errors
 
@@ -42,12 +44,52 @@ def test_a_problem_shows_each_text_once(monkeypatch):
         "ValueError: No value for 'total' in '~', perhaps set an init function?",
         "",
         "RuntimeError: Array has been deleted with shape=float32[3].",
+        "ModuleNotFoundError: No module named 'jax.config'",
+        "ModuleNotFoundError: No module named 'jax.experimental.optix'",
     ]
     cases = [{"problem": 2, "before": text} for text in said]
     monkeypatch.setattr(error_cards.Seen, "cases", lambda self: cases)
     seen = error_cards.Seen.__new__(error_cards.Seen)
     seen.arguments = ["2"]
-    assert [line.astext() for line in seen.run()] == [said[0], said[3]]
+    assert [line.astext() for line in seen.run()] == [said[0], *said[3:]]
+
+
+@pytest.mark.parametrize(
+    ("asked", "listed"),
+    [
+        ([], [("E: a", [1, 3]), ("E: b 'x'", [2])]),
+        (["none"], [("", [5]), ("", [4])]),
+    ],
+)
+def test_each_message_leads_to_its_cards_and_each_other_card_is_listed(
+    asked, listed, monkeypatch, tmp_path
+):
+    said = [(2, "E: b 'x'"), (3, "E: a"), (1, "E: a"), (2, "E: b 'y'"), (4, ""), (0, "E: c")]
+    cases = [{"problem": number, "before": text} for number, text in said]
+    page = tmp_path / "page.md"
+    page.write_text("".join(f"(problem-{number})=\n### A\n" for number in (1, 2, 5, 3, 4)))
+    monkeypatch.setattr(error_cards.Messages, "cases", lambda self: cases)
+    env = SimpleNamespace(docname="page", doc2path=lambda name: page)
+    monkeypatch.setattr(error_cards.Messages, "env", env)
+    messages = error_cards.Messages.__new__(error_cards.Messages)
+    messages.arguments = asked
+    [shown] = messages.run()
+    found = [
+        (
+            "".join(code.astext() for code in item.findall(nodes.literal)),
+            [int(link["reftarget"][8:]) for link in item.findall(addnodes.pending_xref)],
+        )
+        for item in shown.children
+    ]
+    assert found == listed
+
+
+def test_the_line_of_a_message_that_tells_the_cause_is_shown():
+    error = TypeError("types must be equal:\n\nThe input has type a, but not b.")
+    assert error_cases.first_line(error) == "TypeError: types must be equal:"
+    assert error_cases.first_line(error, "must be") == "TypeError: types must be equal:"
+    told = "TypeError: … The input has type a, but not b."
+    assert error_cases.first_line(error, "but not b") == told
 
 
 def test_the_wrong_and_the_right_line_stand_in_one_list(monkeypatch):
@@ -81,7 +123,7 @@ def test_a_long_name_breaks_at_its_humps(name, shown):
 
 def test_an_error_is_recorded_as_it_is_printed():
     with pytest.raises(errors.MissingKeyError) as caught:
-        error_cases.PROBLEMS["5 no key to draw from"]()
+        error_cases.PROBLEMS["20 no key to draw from"]()
     said = error_cases.said(caught.value, "en")
     printed = [said["what"], *(f"  {name + ':':6} {text}" for name, text in said["lines"].items())]
     assert "\n".join(printed) == str(caught.value)

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
+from chinese import ZH
 from constraint_files import FOLDER, lines
 from docutils import nodes
+from haiku_site.content import exercise_cards
 from haiku_site.content.course import contents, course, duration, minutes, parts
 from haiku_site.content.install import SYSTEMS, install_line, newest_sets, requirement
 from lesson_cells import DOCS
@@ -98,9 +100,10 @@ def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
     app = SimpleNamespace(env=env, srcdir=DOCS, config=SimpleNamespace(root_doc="index"))
     root = contents.__wrapped__(app)
     assert [(page.name, page.short) for page in root.pages] == [(part, "Short") for part in own]
+    numbered = {name: each for name, each in lessons.items() if each.number}
     told = {page.name: (page.number, page.minutes) for page in root.lessons()}
-    assert told == {name: (each.number, each.minutes) for name, each in lessons.items()}
-    assert root.minutes == sum(each.minutes for each in lessons.values())
+    assert told == {name: (each.number, each.minutes) for name, each in numbered.items()}
+    assert root.minutes == sum(each.minutes for each in numbered.values())
     first = next(iter(lessons))
     assert [page.name for page in root.pages if page.holds(first)] == [own[0]]
     assert root.pages[0].alone()[1:] == (f"Title of {own[0]}",) * 2 + root.pages[0][3:5] + ([],)
@@ -108,6 +111,23 @@ def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
 
 def test_get_started_takes_ten_minutes():
     assert minutes(DOCS / "get_started.md") == 10
+
+
+@pytest.mark.parametrize("language", ["en", ZH])
+def test_get_started_shows_a_slip_and_a_pass_of_the_recorded_session(language, monkeypatch):
+    page = (DOCS / "get_started.md").read_text(encoding="utf-8")
+    [steps] = re.findall(r"^```\{exercise-walk\}\n:steps: (.*)\n```$", page, re.MULTILINE)
+    walk = exercise_cards.Walk.__new__(exercise_cards.Walk)
+    env = SimpleNamespace(note_dependency=lambda file: None)
+    monkeypatch.setattr(exercise_cards.Walk, "env", env)
+    monkeypatch.setattr(exercise_cards.Walk, "config", SimpleNamespace(language=language))
+    walk.options = {}
+    [whole] = [block.astext() for block in walk.run()]
+    walk.options = {"steps": steps}
+    [shown] = [block.astext() for block in walk.run()]
+    assert shown.startswith("$ python -m haiku_state exercises\n")
+    assert {*shown.splitlines()} < {*whole.splitlines()}
+    assert re.search(r"✗[\s\S]*incremnt[\s\S]*✓[\s\S]* 1/\d+ ", shown)
 
 
 def test_the_picture_is_drawn_in_the_colours_of_the_page():

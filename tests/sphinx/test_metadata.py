@@ -14,14 +14,7 @@ from sphinx.util.nodes import extract_messages
 SITE = "https://example.org/a/b/"
 
 
-def test_a_lesson_is_described_by_what_its_reader_builds():
-    document = publish_doctree(
-        "Before.\n\n.. admonition:: Start\n\n   - You build a *pair*.\n   - You need."
-    )
-    assert metadata.describe(document) == "You build a pair."
-
-
-def test_another_page_is_described_by_its_first_paragraphs():
+def test_a_page_is_described_by_its_first_paragraphs():
     document = publish_doctree(
         "Title\n=====\n\nShort.\n\n.. note:: Not this.\n\nNor this:\n\nAnd the next one."
     )
@@ -100,3 +93,21 @@ def test_what_stays_english_is_in_no_catalog_and_keeps_its_headings():
     metadata.StayEnglish(document).apply()
     assert [text for _, text in extract_messages(document)] == ["In English."]
     assert heading["heading-level"] == 2
+
+
+def test_an_address_that_a_page_once_had_leads_to_its_place(tmp_path, monkeypatch):
+    template = (metadata.SPHINX / "templates/moved.html").read_text(encoding="utf-8")
+    monkeypatch.setattr(metadata, "SPHINX", tmp_path)
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates/moved.html").write_text(template, encoding="utf-8")
+    (tmp_path / "moved.csv").write_text("old,new\na/old,b/new\na/gone,b/not\n")
+    for code in metadata.sites():
+        for folder in ("a", "b"):
+            (tmp_path / code / folder).mkdir(parents=True)
+        (tmp_path / code / "b/new.html").write_text("<title>New · site</title>")
+    metadata._lead_on(tmp_path)
+    for code in metadata.sites():
+        page = (tmp_path / code / "a/old.html").read_text(encoding="utf-8")
+        assert 'content="0; url=../b/new.html"' in page
+        assert '<a href="../b/new.html">New · site</a>' in page
+        assert not (tmp_path / code / "a/gone.html").exists()

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import constraint_files
 import gather
+import jax
 import measured_tree
+import messages
 import probe
 import pytest
-from haiku_site.content.course import course
+from haiku_site.content.compatibility import MESSAGES
 from packaging.version import Version
 from user import User
 
@@ -184,9 +186,13 @@ def test_the_copy_and_the_constraints_agree():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
 
 
-def test_the_copy_has_every_lesson():
-    for name in gather.LESSONS:
-        assert set(COPY["sets"][name]["lessons"]) == set(course(ROOT / "docs"))
+def test_the_page_shows_what_each_set_says_to_the_calls():
+    rows = json.loads(MESSAGES.read_text(encoding="utf-8"))
+    assert [*rows] == [row["versions"]["jax"] for row in COPY["sets"].values()]
+    for row in rows.values():
+        assert {group: [*said] for group, said in row.items()} == messages.CALLS
+    if jax.__version__ in rows:
+        assert rows[jax.__version__] == messages.messages()
 
 
 def test_doctor_and_readmes_say_what_the_copy_says():

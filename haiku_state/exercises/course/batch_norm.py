@@ -56,6 +56,7 @@ def pair_of(answer, d, is_training):
 def inputs(rng):
     state = {"mean": rng.normal(size=3), "var": rng.uniform(1, 3, 3)}
     x = rng.normal(rng.uniform(-5, 5, 3), rng.uniform(0.5, 2, 3), (8, 3))
+    x[:, 1] = rng.normal(0, 0.003, 8)  # as much variance as is added
     x[:, 2] = 2  # a column without variance
     far = rng.normal(rng.uniform(1e4, 3e4, 2), 1, (16, 2))
     return np.float32(rng.uniform(0.6, 0.9)), state, x, far

@@ -123,7 +123,7 @@ def huber(error, limit):
 losses = right.losses
 
 
-# %% idea not compiled; pure/thinking_in_jax#to-jit-or-not-to-jit
+# %% idea not compiled; pure/arrays_and_numpy#to-jit-or-not-to-jit
 # Without `jit`, each call runs one operation after the other. The function must remain compiled.
 def losses(errors, limit, average):
     each = jax.vmap(huber, in_axes=(0, None))(errors, limit)

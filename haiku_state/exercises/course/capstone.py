@@ -236,7 +236,7 @@ def update(train_state, batch):
     return hs.TrainState(w, state, opt_state, rng, step + 1), {"loss": loss}
 
 
-# %% idea dropped state; state/stateful_computations#state-in-state-out
+# %% idea dropped state; state/stateful_computations#the-state-as-an-argument-and-a-result
 # A field of the train state was returned unchanged, although the step changes it.
 def update(train_state, batch):
     new, metrics = right.update(train_state, batch)

@@ -84,7 +84,7 @@ def count(state, increment):
     return state + increment, increment
 
 
-# %% idea dropped state; state/stateful_computations#state-in-state-out
+# %% idea dropped state; state/stateful_computations#the-state-as-an-argument-and-a-result
 # The new state is not returned, so the next call would start from the old state.
 def count(state, increment):
     return increment, state

@@ -116,7 +116,7 @@ def train(params, state, batches):
     return params, state
 
 
-# %% idea params and state; haiku/regression#a-module-with-params
+# %% idea params and state; haiku/regression#three-things-in-one-loop
 # The params change by following the gradient, and the state changes in the forward pass. Each step
 # needs both from the previous step.
 def train(params, state, batches):

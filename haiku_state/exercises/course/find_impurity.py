@@ -1,6 +1,6 @@
 """Find the impurities
 
-repair, easy, 8 min, haiku/see_inside#what-explain-reports
+repair, easy, 8 min, beyond/find_lost_state#what-explain-reports
 
 `measure(state, rng, temperature)` returns the reading and the new state, a dict with `count` and
 `highest`. Three things make it impure. Repair it so that `explain` finds nothing, the noise is

@@ -1,6 +1,6 @@
 """Three uses, two modes
 
-repair, easy, 6 min, haiku/batch_norm#four-ways-to-lose-the-state
+repair, easy, 6 min, haiku/batch_norm#tracing-the-mode
 
 Repair the program. `start(x)` returns the first state, `learn(state, x)` returns the normalized
 batch and the new state, and `evaluate(state, x)` returns the normalized rows. The module must
@@ -146,7 +146,7 @@ def learn(state, x):
     return right.learn(state, x)[0], state
 
 
-# %% idea not compiled; pure/thinking_in_jax#to-jit-or-not-to-jit
+# %% idea not compiled; pure/thinking_in_jax#what-jit-compiles-again
 # The module's Python code ran again for a batch of the same shape. A function that is compiled once
 # and kept uses its record instead.
 apply = pair.apply

@@ -117,8 +117,8 @@ def check(answer, seed, place):
 def check(answer, seed, place):
     def one(key):
         step, state = answer.walk((0.0, key))
-        coin, (place, new_key) = answer.throw((0.0, key))
-        return step, place, coin, new_key
+        coin, (new_place, new_key) = answer.throw((place, key))
+        return step, new_place, coin, new_key
 
     @jax.jit
     def many(key):

@@ -112,7 +112,7 @@ def train(params, velocity, batches):
     return params, velocity
 
 
-# %% idea velocity lost at the end; state/regression_by_hand#in-practice
+# %% idea velocity lost at the end; state/regression_by_hand#forgetting-the-optimizers-state
 # Training that continues later needs the velocity too, not only the params. Whatever the next call
 # needs must be returned and passed in again.
 def update(params, velocity, points):

@@ -1,6 +1,6 @@
 """Arrays without assignment
 
-repair, medium, 8 min, pure/thinking_in_jax#arrays-that-never-change
+repair, medium, 8 min, pure/arrays_and_numpy#arrays-that-never-change
 
 Repair the functions so that they work on JAX arrays and under `jax.jit` and `jax.vmap`. The check
 calls `without_border(image)`, `histogram(counts, levels)` and `brighter(image, amount)`; each
@@ -137,7 +137,7 @@ def brighter(image, amount):
     return image
 
 
-# %% idea which array; pure/thinking_in_jax#which-array-comes-out
+# %% idea which array; pure/arrays_and_numpy#which-array-comes-out
 # A JAX array has attributes that a NumPy array does not have, such as `.at`. Operators and the
 # functions of `jnp` take both.
 def brighter(image, amount):

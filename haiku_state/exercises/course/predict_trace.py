@@ -156,7 +156,7 @@ third = 3
 # %%
 third = 1
 
-# %% idea unrolled loop; pure/thinking_in_jax#a-timeline-of-trace-and-run
+# %% idea unrolled loop; pure/thinking_in_jax#what-jit-compiles-again
 # A Python loop runs during tracing, and it runs completely: the record holds the operations of all
 # its iterations, one after the other.
 fourth = 1

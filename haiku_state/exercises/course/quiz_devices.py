@@ -186,7 +186,7 @@ second = 1
 # in each iteration.
 third = 10
 
-# %% idea variance between; update/pmapped_update#fixing-it-afterwards
+# %% idea variance between; update/meshes#fixing-it-afterwards
 # Each device computes the variance around the mean of its own row, and only then do the devices
 # exchange anything. What does a device know about the rows of the other devices at that point?
 fourth = 5.0

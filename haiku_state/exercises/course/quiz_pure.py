@@ -136,7 +136,7 @@ def truth(right):
     return right.fifth_program()
 
 
-# %% idea until the next trace; pure/thinking_in_jax#what-jit-sees
+# %% idea until the next trace; pure/thinking_in_jax#a-global-is-baked-in
 # A function reads a value from outside in each trace, not in each call. So it matters which of the
 # calls are traced.
 first = (2.0, 2.0)
@@ -147,7 +147,7 @@ first = 2.0
 # %% idea frozen value
 first = (10.0, 10.0)
 
-# %% idea arrays never change; pure/thinking_in_jax#arrays-that-never-change
+# %% idea arrays never change; pure/arrays_and_numpy#arrays-that-never-change
 # The values of a JAX array never change. Each line that seems to change an array makes a new array:
 # ask which names, if any, refer to it afterwards.
 second = (1.0, 1.0)

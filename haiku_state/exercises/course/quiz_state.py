@@ -179,7 +179,7 @@ def truth(right):
 # result of the first call, or the state from which the first call began?
 first = (1, 5)
 
-# %% idea one object; state/stateful_computations#state-in-state-out
+# %% idea one object; state/stateful_computations#the-state-as-an-argument-and-a-result
 # `push` has the form of a pure function, but it is not pure. How many lists are made, and how many
 # names do they have?
 second = (1, 2, 2)
@@ -194,7 +194,7 @@ third = 4
 # container, whatever is in it; a string is not; `None` is an empty place.
 fourth = 2
 
-# %% idea read while tracing; state/practice#a-learning-rate-in-a-global-variable
+# %% idea read while tracing; pure/thinking_in_jax#a-global-is-baked-in
 # A value from outside is read each time the function is traced, and at no other time. For each
 # call, ask whether it needs a new trace.
 fifth = (9, 9, 9)

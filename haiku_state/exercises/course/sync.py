@@ -95,7 +95,7 @@ def check(answer, params, state, seed, batch):
     }
 
 
-# %% idea replicas apart; update/pmapped_update#without-the-name-of-the-axis
+# %% idea replicas apart; update/meshes#without-the-name-of-the-axis
 # The replicas differ now. Each device has seen only its own rows, and only an exchange along the
 # axis of the devices makes params and state equal.
 def update(params, state, rng, batch, scale):

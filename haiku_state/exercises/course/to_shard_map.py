@@ -1,6 +1,6 @@
 """From `pmap` to `shard_map`
 
-port, medium, 8 min, update/meshes#the-trap-in-porting
+port, medium, 8 min, how_to/off_pmap#the-trap-in-porting
 
 Change `make_step` so that it uses `shard_map`. The check calls `make_step(mesh)` with a mesh of
 four devices whose axis is called `data`. It calls the result under `jax.jit` with whole arrays,

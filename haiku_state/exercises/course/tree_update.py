@@ -103,7 +103,8 @@ def inputs(rng):
 
 # %% check Nested lists, tuples, dicts and a different node; types once
 def check(answer, params, grads, learning_rate, max_norm):
-    return jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
+    new = jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
+    return {"params": new, "same structure": jax.tree.structure(new) == jax.tree.structure(params)}
 
 
 # %% idea tree of arrays

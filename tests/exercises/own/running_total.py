@@ -1,6 +1,6 @@
 """A running total with `jax.lax.scan`
 
-write, medium, 5 min, state/stateful_computations#in-practice
+write, medium, 5 min, state/stateful_computations#the-general-strategy
 
 Write `running_total`: its output is the total after each number, so `[1, 2, 3]` gives `[1, 3, 6]`.
 Write `step` first, which takes the total and one number, and let `jax.lax.scan` carry the total.
@@ -62,7 +62,7 @@ def step(total, x):
     return total + x, total
 
 
-# %% idea carry; state/stateful_computations#in-practice
+# %% idea carry; state/stateful_computations#the-general-strategy
 # The next step receives the first half of the pair. If that is not the new total, the sum is lost.
 def step(total, x):
     return total, total + x

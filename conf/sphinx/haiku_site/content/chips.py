@@ -1,4 +1,4 @@
-"""Chips that name a kind of state: on the cards of the bug gallery, and below a lesson's head.
+"""Chips that name a kind of state, on the cards of the bug gallery.
 
 ```{bug} state lost
 ```
@@ -6,12 +6,6 @@
 stands below the title of a section, and makes it a card. Its cell with the tag ``predict`` asks
 what it will print, and all that follows the cell is folded: the cause, the right program with its
 changes highlighted, the checks.
-
-```{strip} params state batch -> apply -> state / state lost
-```
-
-says what goes into a function of a lesson and what comes out. After the slash stands what a bug
-does to one of them.
 """
 
 import difflib
@@ -103,29 +97,6 @@ def _highlight_changes(bug: nodes.literal_block | None, fixed: nodes.literal_blo
     fixed["highlight_args"] = {"hl_lines": [number + 1 for number in changed]}
 
 
-class Strip(SphinxDirective):
-    """Chips, a box, and chips again."""
-
-    required_arguments = 1
-    final_argument_whitespace = True
-
-    def run(self) -> list[nodes.Node]:
-        """Draw the line."""
-        flow, _slash, bug = self.arguments[0].partition(" / ")
-        into, function, out = (part.split() for part in flow.split("->"))
-        lost = bug.split()
-        if not {*into, *out, *lost[:1]} <= {*KINDS} or not {*lost[1:]} <= {*FATES}:
-            raise self.error(KNOWN)
-        line = nodes.paragraph("", classes=["hs-chips", "hs-strip"], translatable=False)
-        line += nodes.inline("", _("In this lesson"))
-        line += [*_chips(into), *_arrow(), *_chips(function, "hs-box"), *_arrow(), *_chips(out)]
-        if bug:
-            [kind, fate] = lost
-            text = f"{kind}: {_(FATES[fate])}"
-            line += [nodes.Text(" / "), nodes.inline("", text, classes=["hs-chip", "fate"])]
-        return [line]
-
-
 def _bug_chips(kind: str, fate: str) -> nodes.paragraph:
     line = nodes.paragraph("", classes=["hs-chips"], translatable=False)
     line += nodes.inline("", _("silent"), classes=["hs-badge"])
@@ -139,13 +110,8 @@ def _chips(names: list[str], kind: str = "hs-chip") -> list[nodes.Node]:
     return [node for chip in chips for node in (nodes.Text(" "), chip)]
 
 
-def _arrow() -> list[nodes.Node]:
-    return [nodes.Text(" "), nodes.inline("", "→", classes=["hs-arrow"])]
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives and the transform."""
     app.add_directive("bug", Bug)
-    app.add_directive("strip", Strip)
     app.add_transform(BugCards)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

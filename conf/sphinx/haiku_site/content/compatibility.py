@@ -1,5 +1,6 @@
 """Draws what the matrix has measured: sets of versions, features, lessons, each against JAX."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
 MEASURED = ROOT / "docs/reference/compat.json"
+MESSAGES = ROOT / "docs/reference/messages.json"
 LIBRARIES = ("dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox")
 YES, NO = "✓", "–"
 
@@ -27,13 +29,17 @@ def word(content: str) -> nodes.Node:
 
 
 class Compatibility(SphinxDirective):
-    """A table of ``docs/reference/compat.json``: its sets, features, lessons or warnings."""
+    """A table of ``docs/reference/compat.json``: its sets, features, lessons or warnings.
+
+    Or one of ``messages.json``: what each version says to the calls of a group, such as ``pmap``.
+    """
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
         """Make the table, and make it again whenever the measurements change."""
         self.env.note_dependency(str(MEASURED))
+        self.env.note_dependency(str(MESSAGES))
         measured = json.loads(MEASURED.read_text(encoding="utf-8"))
         draw: dict[str, Callable[[dict[str, Any]], Iterable[list[nodes.Node]]]] = {
             "sets": self.sets,
@@ -41,7 +47,12 @@ class Compatibility(SphinxDirective):
             "lessons": self.lessons,
             "warnings": self.warnings,
         }
-        drawn = table(list(draw[self.arguments[0]](measured["sets"])), caption(measured))
+        said = json.loads(MESSAGES.read_text(encoding="utf-8"))
+        what = self.arguments[0]
+        if what not in draw:
+            drawn = table(list(self.messages({name: row[what] for name, row in said.items()})), "")
+        else:
+            drawn = table(list(draw[what](measured["sets"])), caption(measured))
         for head in drawn.findall(lambda node: "word" in getattr(node, "attributes", ())):
             self.set_source_info(head)  # without it, Sphinx leaves a text untranslated
         return [drawn]
@@ -68,10 +79,19 @@ class Compatibility(SphinxDirective):
         """One row per lesson that was run, one column per set on which lessons were run."""
         run = {name: row["lessons"] for name, row in rows.items() if "lessons" in row}
         yield [text("JAX"), *map(text, run)]
-        measured = {lesson for each in run.values() for lesson in each}
-        for lesson in filter(measured.__contains__, course(Path(self.env.srcdir))):
+        for lesson in course(Path(self.env.srcdir)):
             results = [each.get(lesson, NO) for each in run.values()]
             yield [nodes.paragraph("", "", link_to(lesson, self)), *map(outcome, results)]
+
+    def messages(self, rows: dict[str, dict[str, str]]) -> Iterable[list[nodes.Node]]:
+        """One row per call and message, with the versions that say it."""
+        yield [word("call"), text("JAX"), word("what it says")]
+        for call in next(iter(rows.values())):
+            same = itertools.groupby(rows, key=lambda name: rows[name][call])
+            for number, (said, names) in enumerate(same):
+                first, *more = names
+                versions = f"{first} – {more[-1]}" if more else first
+                yield [literal(call) if not number else text(""), text(versions), literal(said)]
 
     def warnings(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row a warning of the imports, or one that says that there is none."""
@@ -109,8 +129,8 @@ def table(rows: list[list[nodes.Node]], caption: str) -> nodes.Node:
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in range(columns)), cols=columns)
     head, *body = [nodes.row("", *(nodes.entry("", cell) for cell in row)) for row in rows]
     group += [nodes.thead("", head), nodes.tbody("", *body)]
-    title = nodes.title("", caption, translatable=False)
-    return nodes.table("", title, group, classes=["compatibility"])
+    title = [nodes.title("", caption, translatable=False)] if caption else []
+    return nodes.table("", *title, group, classes=["compatibility"])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """The course: its lessons, the site as a tree of pages, and what the pages say about them.
 
-A lesson's number is its place in the toctrees, and its minutes are computed from its page, so
-neither is written by hand. The templates draw the tree. Only the reader's browser knows which
+A lesson's number is its place in the first toctree of its part; pages of the second one go deeper
+and have none. Its minutes are computed from its page and its exercises, so neither is written by
+hand. The templates draw the tree. Only the reader's browser knows which
 lessons were read, and ``static/progress.js`` shows it.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -21,7 +23,10 @@ from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from haiku_state.exercises.courses import ours
+
 WORDS, LINES, TASK = 150, 10, 3  # words and lines of code a minute, minutes a task
+PREDICT = 1  # minutes for a question
 
 _TOCTREE = re.compile(r"^```\{toctree\}\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADER = r"((?:---\n.*?^---\n|(?:^:[^\n]*\n)+\n?)?)"
@@ -35,43 +40,81 @@ OF_THE_BUILD = ("answers", "choices")
 class Lesson(NamedTuple):
     """The place of a lesson in the course."""
 
-    number: int
+    number: int | None
+    """None for a page that goes deeper."""
+
     part: str
     """The name of the page that lists the lessons of its part."""
 
+    reading: int
+    """The minutes that the page takes."""
+
     minutes: int
+    """The minutes that the page and its exercises take."""
 
 
-def entries(page: Path) -> list[str]:
-    """Return the names of the pages in the toctrees of a page, relative to its folder."""
-    lines = "".join(_TOCTREE.findall(page.read_text(encoding="utf-8"))).splitlines()
-    return [line.rstrip(">").split("<")[-1] for line in lines if line and line[0] != ":"]
+def toctrees(page: Path) -> list[list[str]]:
+    """Return the names of the pages in each toctree of a page, relative to its folder."""
+    found = []
+    for tree in _TOCTREE.findall(page.read_text(encoding="utf-8")):
+        lines = [line for line in tree.splitlines() if line and line[0] != ":"]
+        found.append([line.rstrip(">").split("<")[-1] for line in lines])
+    return found
 
 
 def parts(docs: Path) -> list[str]:
     """Return the pages that list the lessons of a part, in order."""
-    return [name for name in entries(docs / "index.md") if _lists_lessons(docs / f"{name}.md")]
+    [names] = toctrees(docs / "index.md")
+    return [name for name in names if _lists_lessons(docs / f"{name}.md")]
 
 
 @functools.cache  # each page asks, and the answer takes reading all lessons
 def course(docs: Path) -> dict[str, Lesson]:
-    """Return all lessons of the course by their names, in order, as a process first reads them."""
+    """Return the lessons of the course and the pages that go deeper, by their names, in order."""
     found: dict[str, Lesson] = {}
+    numbers = itertools.count(1)
+    practice = exercises()
     for part in parts(docs):
-        for entry in entries(docs / f"{part}.md"):
-            name = f"{Path(part).parent}/{entry}"
-            found[name] = Lesson(len(found) + 1, part, minutes(docs / f"{name}.md"))
+        for depth, names in enumerate(toctrees(docs / f"{part}.md")):
+            for entry in names:
+                name = f"{Path(part).parent}/{entry}"
+                reading = minutes(docs / f"{name}.md")
+                whole = 5 * math.ceil((reading + practice.get(name, 0)) / 5)
+                found[name] = Lesson(None if depth else next(numbers), part, reading, whole)
+    return found
+
+
+def exercises() -> dict[str, int]:
+    """Return the minutes that the exercises of each lesson take."""
+    found: dict[str, int] = {}
+    for name in ours().names:
+        exercise = ours().load(name)
+        docname = exercise.lesson.partition("#")[0]
+        found[docname] = found.get(docname, 0) + exercise.minutes
     return found
 
 
 def minutes(page: Path) -> int:
-    """Return the minutes that a lesson takes: words, visible lines of code and tasks, up to 5."""
-    text = page.read_text(encoding="utf-8").split("\n---\n", 1)[-1]
+    """Return the minutes that a page takes: words, code, questions and tasks, up to 5."""
+    text = prose(page)
     visible = "".join(cells(page, without=FOLDED)).splitlines()
     lines = sum(bool(line.strip()) for line in visible)
-    prose = re.sub(r"\]\([^)]*\)", "]", _CELL.sub("", text))  # a link's address is not read
-    words = len(re.findall(r"\w[\w'’.-]*", prose))
-    return 5 * math.ceil((words / WORDS + lines / LINES + TASK * len(tasks(page))) / 5)
+    words = len(re.findall(r"\w[\w'’.-]*", re.sub(r"\]\([^)]*\)", "]", text)))  # no addresses
+    asked = PREDICT * len(re.findall(r"^```\{why\}", text, re.MULTILINE))
+    asked += TASK * len(tasks(page))
+    return 5 * math.ceil((words / WORDS + lines / LINES + asked) / 5)
+
+
+def prose(page: Path) -> str:
+    """Return the Markdown of a page without its head and its cells."""
+    return _CELL.sub("", page.read_text(encoding="utf-8").split("\n---\n", 1)[-1])
+
+
+def told(lesson: Lesson) -> str:
+    """Return a lesson's number and its minutes, in words."""
+    if lesson.number is None:
+        return _("in depth, {minutes} min").format(minutes=lesson.minutes)
+    return _("lesson {number}, {minutes} min").format(**lesson._asdict())
 
 
 def cells(page: Path, without: tuple[str, ...] = ()) -> list[str]:
@@ -126,7 +169,7 @@ def duration(minutes: int) -> str:
 
 
 class Lessons(SphinxDirective):
-    """The title, number and minutes of lessons: those in the content, or those of this part.
+    """The title, number and minutes of lessons: those in the content, or the numbered ones here.
 
     With ``:numbers:``, their numbers alone, on one line.
     """
@@ -138,7 +181,11 @@ class Lessons(SphinxDirective):
         """Make the links, and say how long all take."""
         listed, lessons = nodes.bullet_list(), course(Path(self.env.srcdir))
         numbers: list[nodes.Node] = []
-        here = [name for name, lesson in lessons.items() if lesson.part == self.env.docname]
+        here = [
+            name
+            for name, lesson in lessons.items()
+            if lesson.number and lesson.part == self.env.docname
+        ]
         named = list(self.content) or here
         for docname in named:
             link = link_to(docname, self)
@@ -148,7 +195,7 @@ class Lessons(SphinxDirective):
                 link[0] = nodes.inline("", str(lessons[docname].number))
                 numbers += [link, nodes.Text(" · ")]
                 continue
-            text = _("lesson {number}, {minutes} min").format(**lessons[docname]._asdict())
+            text = told(lessons[docname])
             listed += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f" · {text}")))
         total = sum(lessons[docname].minutes for docname in named)
         # Sphinx's own catalog has it, no page's
@@ -163,7 +210,10 @@ class Lessons(SphinxDirective):
 
 
 class Count(SphinxRole):
-    """What is counted from the lessons: ``lessons``, ``parts``, ``time``, or a lesson's minutes."""
+    """What is counted from the lessons: ``lessons``, ``parts``, ``time``, ``reading``, or minutes.
+
+    ``time`` counts the exercises too, ``reading`` does not; neither counts pages that go deeper.
+    """
 
     def run(self) -> tuple[list[nodes.Node], list[nodes.system_message]]:
         """Return the number of lessons or parts, or how long a lesson or all of them take."""
@@ -174,8 +224,13 @@ class Count(SphinxRole):
         if self.text in lessons:
             said = _("{minutes} min").format(minutes=lessons[self.text].minutes)
         else:
-            total = sum(lesson.minutes for lesson in lessons.values())
-            counts = {"lessons": len(lessons), "parts": len(parts(docs)), "time": duration(total)}
+            numbered = [lesson for lesson in lessons.values() if lesson.number]
+            counts = {
+                "lessons": len(numbered),
+                "parts": len(parts(docs)),
+                "time": duration(sum(lesson.minutes for lesson in numbered)),
+                "reading": duration(sum(lesson.reading for lesson in numbered)),
+            }
             said = str(counts[self.text])
         return [nodes.inline("", said, classes=["hs-count"])], []
 
@@ -186,7 +241,11 @@ def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
     if lesson := course(docs).get(app.env.docname):
         for page in (docs / "index.md", docs / f"{lesson.part}.md"):
             app.env.note_dependency(str(page))
-        text = _("Lesson {number} · about {minutes} minutes").format(**lesson._asdict())
+        text = _("In depth · about {minutes} minutes").format(minutes=lesson.minutes)
+        if lesson.number:
+            text = _("Lesson {number} · about {minutes} minutes").format(**lesson._asdict())
+        if lesson.minutes > lesson.reading:
+            text += _(" with the exercises on this page")
         document.insert(0, nodes.paragraph("", text, classes=["eyebrow"], translatable=False))
 
 
@@ -199,10 +258,10 @@ class Entry(NamedTuple):
 
     title: str
     number: int | None
-    """The number of a lesson."""
+    """The number of a lesson; None for other pages."""
 
     minutes: int
-    """What a lesson takes, or all lessons below this page."""
+    """What a lesson takes, or all numbered lessons below this page."""
 
     pages: list[Entry]
 
@@ -221,7 +280,7 @@ class Entry(NamedTuple):
         return self.name == name or any(page.holds(name) for page in self.pages)
 
     def lessons(self) -> Iterator[Entry]:
-        """Yield the lessons of the tree, in order."""
+        """Yield the numbered lessons of the tree, in order."""
         if self.number:
             yield self
         for page in self.pages:
@@ -239,7 +298,9 @@ def _entry(app: Sphinx, name: str, short: str | None) -> Entry:
     trees = app.env.tocs[name].findall(addnodes.toctree)
     pages = [_entry(app, page, text) for tree in trees for text, page in tree["entries"]]
     lesson = course(Path(app.srcdir)).get(name)
-    minutes = lesson.minutes if lesson else sum(page.minutes for page in pages)
+    minutes = sum(page.minutes for page in pages if page.number or page.pages)
+    if lesson:
+        minutes = lesson.minutes
     return Entry(name, short or title, title, lesson and lesson.number, minutes, pages)
 
 
@@ -258,14 +319,13 @@ def _page_context(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
     root = contents(app)
-    lessons = list(root.lessons())
     context["site_contents"] = root.pages
-    context["site_lesson"] = next((each for each in lessons if each.name == pagename), None)
-    if lesson := context["site_lesson"]:
-        context["site_before"], context["site_after"] = (
-            next((each for each in lessons if each.number == lesson.number + step), None)
-            for step in (-1, 1)
-        )
+    context["site_lesson"] = course(Path(app.srcdir)).get(pagename)
+    lessons = list(root.lessons())
+    place = next((place for place, each in enumerate(lessons) if each.name == pagename), None)
+    if place is not None:
+        context["site_before"] = lessons[place - 1] if place else None
+        context["site_after"] = next(iter(lessons[place + 1 :]), None)
     # not in the templates themselves, from which Sphinx would extract them into a catalog of pages
     context["site_texts"] = {
         "contents": _("All pages"),

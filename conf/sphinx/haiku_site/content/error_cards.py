@@ -35,6 +35,8 @@ PAGES = ("api/errors", "reference/problems")
 NAME = re.compile(r"(?:[A-Z][a-z]+){3,}")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 TOKEN = re.compile(r"\w+|\s+|.")
+CARD = re.compile(r"^\(problem-(\d+)\)=$", re.MULTILINE)
+MISSING = ("AttributeError", "ModuleNotFoundError")
 QUOTED = re.compile(r"'[^']*'|<[^>]*>")
 
 
@@ -145,11 +147,63 @@ class Seen(Reads):
         seen: dict[str, str] = {}
         for case in self.cases():
             if case["problem"] == number and case["before"]:
-                seen.setdefault(QUOTED.sub("", case["before"]), case["before"])
+                seen.setdefault(_kind(case["before"]), case["before"])
         if not seen:
             raise self.error(f"no case of problem {number} has an error of JAX or Haiku")
         lines = [nodes.literal("", text, classes=["hs-code"]) for text in seen.values()]
         return [_paragraph(line, kind="hs-seen") for line in lines]
+
+
+class Messages(Reads):
+    """All messages of the page's problems, or, with ``none``, the problems that have none."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """List the messages by their text, each with its cards; or the other cards."""
+        found = self._found()
+        if self.arguments:
+            known = {number for _, numbers in found for number in numbers}
+            rest = [number for number in self._numbers() if number not in known]
+            rows = [_paragraph(self._card(number)) for number in rest]
+        else:
+            rows = [self._row(*each) for each in found]
+        items = [nodes.list_item("", row) for row in rows]
+        return [nodes.bullet_list("", *items, classes=["hs-messages"])]
+
+    def _found(self) -> list[tuple[str, list[int]]]:
+        """Return each message once, as `Seen` does, and the numbers of its problems."""
+        found: dict[str, tuple[str, list[int]]] = {}
+        for case in self.cases():
+            number, said = case["problem"], case["before"]
+            if number and said:
+                _, numbers = found.setdefault(_kind(said), (said, []))
+                numbers += [] if number in numbers else [number]
+        return sorted(found.values())
+
+    def _numbers(self) -> list[int]:
+        """Return the numbers of the page's cards, in their order."""
+        page = Path(self.env.doc2path(self.env.docname)).read_text(encoding="utf-8")
+        return [int(number) for number in CARD.findall(page)]
+
+    def _row(self, said: str, numbers: list[int]) -> nodes.paragraph:
+        row = _paragraph(nodes.literal("", said, classes=["hs-code"]))
+        for number in sorted(numbers):
+            row += [nodes.Text(" · " if number != min(numbers) else " → "), self._card(number)]
+        return row
+
+    def _card(self, number: int) -> nodes.Node:
+        """Make a link to a card, whose text is its title."""
+        return addnodes.pending_xref(
+            "",
+            nodes.inline("", "", classes=["std", "std-ref"]),
+            refdomain="std",
+            reftype="ref",
+            reftarget=f"problem-{number}",
+            refdoc=self.env.docname,
+            refexplicit=False,
+            refwarn=True,
+        )
 
 
 class Instead(Reads):
@@ -218,6 +272,11 @@ def _part(label: str, kind: str, *text: nodes.Node) -> nodes.definition_list_ite
     )
 
 
+def _kind(said: str) -> str:
+    """Return a message without the names that it quotes, unless the name is what is missing."""
+    return said if said.startswith(MISSING) else QUOTED.sub("", said)
+
+
 def _paragraph(*text: nodes.Node, kind: str = "") -> nodes.paragraph:
     """Make a paragraph in the words of the package: no catalog has it, and its quotes are code."""
     classes = [kind] if kind else []
@@ -257,5 +316,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("env-updated", _break_in_contents)
     app.add_directive("error-cards", Cards)
     app.add_directive("seen", Seen)
+    app.add_directive("messages", Messages)
     app.add_directive("instead", Instead)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,8 +9,10 @@ those of the page ``docs/reference/problems.md``.
 
 import contextlib
 import functools
+import importlib
 import json
 import os
+import random
 import sys
 import tempfile
 import textwrap
@@ -28,6 +30,7 @@ import jax.numpy as jnp
 import jmp
 import numpy as np
 import optax
+from jax.experimental import io_callback
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -232,10 +235,10 @@ PROBLEMS = {
     "5 inputs for the state of plain Haiku's apply": lambda: hs.make_update(
         loss_of(without_state), SGD
     )(ready(None), {"x": X}),
-    "5 no key to draw from": lambda: hs.pure_pair(
+    "20 no key to draw from": lambda: hs.pure_pair(
         lambda x: hk.dropout(hk.next_rng_key(), 0.5, x)
     ).apply({}, {}, None, X),
-    "5 no key to draw params from": lambda: LINEAR.init(None, X),
+    "20 no key to draw params from": lambda: LINEAR.init(None, X),
     "6 a parameter of a branch that init skips": lambda: hs.pure_pair(branch).apply(
         *hs.pure_pair(branch).init(KEY, X, False), None, X, True
     ),
@@ -377,6 +380,54 @@ def table_in_cache():
     return table(3) + 1
 
 
+def in_parts(function):
+    """Run a function on the rows of each device."""
+    mesh = Mesh(np.array(FOUR), "data")
+    return jax.shard_map(function, mesh=mesh, in_specs=P("data"), out_specs=P("data"))(X)
+
+
+def on_a_mesh_of_two():
+    two, four = (Mesh(np.array(devices), "data") for devices in (FOUR[:2], FOUR))
+    rows = jax.device_put(X, NamedSharding(four, P("data")))
+    with jax.set_mesh(two):
+        return jax.jit(jnp.sin)(rows)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def scaled(factor, x):
+    """A function whose backward rule does not take what is not differentiated."""
+    return factor * x
+
+
+def backward(residuals, g):
+    return (g,)
+
+
+scaled.defvjp(lambda factor, x: (factor * x, None), backward)
+
+
+def on_host(callback, **options):
+    """Return a function that asks the host for its result."""
+    return lambda x: callback(np.sin, jax.ShapeDtypeStruct((), X.dtype), x, **options)
+
+
+def in_mode(x, is_training):
+    return hk.BatchNorm(True, True, 0.9)(x, is_training)
+
+
+def shapes_alone():
+    return jax.eval_shape(HAIKUS_LINEAR.init, KEY, X)
+
+
+def lifted(x):
+    return hk.lift(HAIKUS_NORM.init)(None, x)
+
+
+def lifted_with_state(x):
+    init, _updater = hk.lift_with_state(HAIKUS_NORM.init)
+    return init(None, x)
+
+
 def of_an_old_file():
     params, _ = LINEAR.init(KEY, X)
     old = hk.data_structures.to_immutable_dict(params)
@@ -464,6 +515,92 @@ PLAIN = {
     "42 a second name": (
         lambda: donated(np.asarray),
         "RuntimeError: Array has been deleted with shape=float32[3].",
+    ),
+    "45 a carry that varies": (
+        lambda: in_parts(
+            lambda x: jax.lax.scan(lambda total, row: (total + row.sum(), row), 0.0, x)[0]
+        ),
+        "so the manual axis types do not match",
+    ),
+    "45 a branch that varies": (
+        lambda: in_parts(lambda x: jax.lax.cond(True, lambda: x.sum(), lambda: 0.0)),
+        "so the manual axis types do not match",
+    ),
+    "46 no mesh for shard_map": (
+        lambda: jax.shard_map(jnp.sin, in_specs=P("data"), out_specs=P("data"))(X),
+        "ValueError: The context mesh cannot be empty.",
+    ),
+    "46 no mesh for a constraint": (
+        lambda: jax.lax.with_sharding_constraint(X, P("data")),
+        "RuntimeError: with_sharding_constraint requires a non-empty mesh in context",
+    ),
+    "46 no mesh for an array": (
+        lambda: jax.device_put(X, P("data")),
+        "ValueError: Please set a mesh via `jax.set_mesh`",
+    ),
+    "46 different devices": (
+        on_a_mesh_of_two,
+        "ValueError: Received incompatible devices for jitted computation.",
+    ),
+    "47 an argument more": (
+        lambda: jax.grad(lambda x: scaled(2.0, x))(1.0),
+        "TypeError: backward() takes 2 positional arguments but 3 were given",
+    ),
+    "47 a tracer": (
+        lambda: jax.jit(jax.grad(lambda x, factor: scaled(factor, x)))(1.0, 2.0),
+        "UnexpectedTracerError: Found a JAX Tracer object passed as an argument to a custom_vjp",
+    ),
+    "48 a pure callback": (
+        lambda: jax.grad(on_host(jax.pure_callback))(1.0),
+        "ValueError: Pure callbacks do not support JVP.",
+    ),
+    "48 a callback with effects": (
+        lambda: jax.grad(on_host(io_callback))(1.0),
+        "ValueError: IO callbacks do not support JVP.",
+    ),
+    "48 an ordered callback": (
+        lambda: jax.vmap(on_host(io_callback, ordered=True))(X[0]),
+        "ValueError: Cannot `vmap` ordered IO callback.",
+    ),
+    "49 computed with": (
+        lambda: jax.eval_shape(jnp.sin, X) + 1,
+        "TypeError: unsupported operand type(s) for +: 'ShapeDtypeStruct' and 'int'",
+    ),
+    "49 passed": (
+        lambda: HAIKUS_LINEAR.apply(*shapes_alone(), None, X),
+        "of type <class 'jax.ShapeDtypeStruct'> is not a valid JAX type",
+    ),
+    "49 a flag": (
+        lambda: jax.eval_shape(hk.transform_with_state(in_mode).init, KEY, X, True),
+        "TracerBoolConversionError: Attempted boolean conversion of traced array",
+    ),
+    "50 jax.config": (
+        lambda: importlib.import_module("jax.config"),
+        "ModuleNotFoundError: No module named 'jax.config'",
+    ),
+    "50 optix": (
+        lambda: importlib.import_module("jax.experimental.optix"),
+        "ModuleNotFoundError: No module named 'jax.experimental.optix'",
+    ),
+    "50 index_update": (
+        lambda: jax.ops.index_update,
+        "AttributeError: module 'jax.ops' has no attribute 'index_update'",
+    ),
+    "51 in place": (
+        lambda: random.shuffle(jnp.arange(5)),
+        "TypeError: JAX arrays are immutable and do not support in-place item assignment.",
+    ),
+    "51 an old name": (
+        lambda: jax.random.shuffle,
+        "AttributeError: module 'jax.random' has no attribute 'shuffle'",
+    ),
+    "52 state under hk.lift": (
+        lambda: hk.transform_with_state(lifted).init(KEY, X),
+        "NonEmptyStateError: For stateful lifted functions use `hk.lift_with_state`",
+    ),
+    "52 an updater that is not used": (
+        lambda: hk.transform_with_state(lifted_with_state).init(KEY, X),
+        "ValueError: LiftWithStateUpdater (from `lift_with_state`) must be used",
     ),
 }
 """What JAX, Haiku and NumPy say of a problem by themselves: a call, and a part of its error."""
@@ -600,18 +737,19 @@ def all_raised():
         yield title, found
 
 
-def first_line(error):
-    """Return the class of an error and the first line of its text, which may be long."""
-    return textwrap.shorten(
-        f"{type(error).__name__}: {error}".splitlines()[0], 160, placeholder=" …"
-    )
+def first_line(error, says=""):
+    """Return the class of an error and the first line of its text, or the one that says this."""
+    kind, (first, *rest) = type(error).__name__, str(error).splitlines() or [""]
+    told = "" if says in f"{kind}: {first}" else next((line for line in rest if says in line), "")
+    text = f"{kind}: … {told}" if told else f"{kind}: {first}"
+    return textwrap.shorten(text, 200 if told else 160, placeholder=" …")
 
 
 def record():
     """Run each call in each language: what its error says, and the error that it replaces."""
     found = []
-    for title, (fails, _says) in PLAIN.items():
-        number, before = int(title.split()[0]), first_line(raised(fails))
+    for title, (fails, says) in PLAIN.items():
+        number, before = int(title.split()[0]), first_line(raised(fails), says)
         texts = {language: {"what": "", "lines": {}} for language in languages()}
         found.append({"problem": number, "error": "", "before": before, "texts": texts})
     for title, by_language in all_raised():

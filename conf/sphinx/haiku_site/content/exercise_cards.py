@@ -4,12 +4,14 @@ Their texts are those of the package, in the language of the page, so that a pag
 say the same.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import nbformat
 from docutils import nodes
+from docutils.parsers.rst import directives
 from haiku_site import ROOT
 from haiku_site.content.course import after_whole_site, link_to
 from haiku_site.content.folds import Fold
@@ -27,6 +29,7 @@ from haiku_state.exercises.notebook import KINDS, LEVELS, notebook_of
 
 ROOM = Path(haiku_state.__file__).parent
 WALKS = ROOT / "docs/exercises"
+STEP = re.compile(r"\n\n(?=[(（])")
 
 
 class Cards(SphinxDirective):
@@ -94,13 +97,18 @@ class Cards(SphinxDirective):
 
 
 class Walk(SphinxDirective):
-    """What a learner sees on a terminal, as a test has recorded it."""
+    """What a learner sees on a terminal, as a test has recorded it: all of it, or some steps."""
+
+    option_spec: ClassVar[dict[str, Any]] = {"steps": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
-        """Read the record in the language of the page."""
+        """Read the record in the language of the page; a step begins with what the learner does."""
         file = WALKS / f"walk.{self.config.language}.txt"
         self.env.note_dependency(str(file))
         text = file.read_text(encoding="utf-8").rstrip("\n")
+        if "steps" in self.options:
+            steps = STEP.split(text)
+            text = "\n\n".join(steps[int(number)] for number in self.options["steps"].split())
         return [nodes.literal_block("", text, language="text", translatable=False)]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from haiku_site.content.course import course, link_to
+from haiku_site.content.course import course, link_to, prose
 from haiku_site.translate.gate.catalog_files import read_catalog
 from haiku_site.translate.gate.catalogs import EXEMPTION
 from haiku_site.translate.gate.markup import markup
@@ -67,7 +67,9 @@ class Glossary(SphinxDirective):
         if docname not in lessons:
             raise self.error(f"{docname} is not a lesson")
         self.env.note_dependency(str(self.env.doc2path(docname)))
-        text = _("Taught in lesson {number}: ").format(number=lessons[docname].number)
+        text = _("Taught in: ")
+        if number := lessons[docname].number:
+            text = _("Taught in lesson {number}: ").format(number=number)
         link: list[nodes.Node] = [link_to(docname, self)]
         if anchor:
             [parsed] = self.parse_text_to_nodes(f"[](../{docname}.md#{anchor})")
@@ -106,12 +108,26 @@ def label(english: str) -> str:
     return f"term-{nodes.make_id(english)}"
 
 
+EVERYDAY = {
+    "advance",
+    "array",
+    "batch",
+    "compile",
+    "counter",
+    "layer",
+    "module",
+    "process",
+    "shape",
+}
+"""Terms that nobody looks up; the translations keep to them all the same."""
+
+
 class TermUse(nodes.inline):
     """A term in the prose of a lesson."""
 
 
 def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
-    """Let the first use of each term on a lesson's page know what it means."""
+    """Let the first use of each term in the course know what it means."""
     docs = Path(app.srcdir)
     if app.builder.name != "html" or docname not in course(docs):
         return
@@ -121,7 +137,7 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
     meanings = _meanings(docs, site.of.code) if site.of.code != "en" else {}
     address = app.builder.get_relative_uri(docname, PAGE)
     others = _other_meanings(docs, docname)
-    marked: set[str] = set()
+    marked = {name for name, page in first_pages(docs).items() if page != docname} | EVERYDAY
     for paragraph in document.findall(nodes.paragraph):
         # the English that a translation was made of tells which words are terms
         source = markup(paragraph.rawsource, False).text
@@ -149,6 +165,19 @@ def _mark_terms(app: Sphinx, document: nodes.document, docname: str) -> None:
                 end = stop
             if pieces:
                 text.parent.replace(text, [*pieces, nodes.Text(text[end:])])
+
+
+@cache
+def first_pages(docs: Path) -> dict[str, str]:
+    """Return the page of the course on which each term is first used."""
+    glossary = read_glossary(docs / "glossary.csv", sites()["en"])
+    found: dict[str, str] = {}
+    for docname in course(docs):
+        for paragraph in prose(docs / f"{docname}.md").split("\n\n"):
+            if not paragraph.startswith(("#", ":", "(", "```")):
+                for term, _words in terms_in(markup(paragraph, False).text, glossary):
+                    found.setdefault(term.row["english"], docname)
+    return found
 
 
 def uses(text: str, terms: list[Term], script: str) -> Iterator[tuple[int, int, Term]]:

@@ -4,6 +4,7 @@ What needs the address of the site is left out where it has none: ``SITE`` of th
 or the environment variable ``HAIKU_STATE_SITE`` for a copy elsewhere.
 """
 
+import csv
 import os
 import re
 import shutil
@@ -68,10 +69,7 @@ class StayEnglish(SphinxTransform):
 
 
 def describe(document: nodes.document) -> str:
-    """Return what a lesson says that its reader builds, or else the beginning of a page's prose."""
-    for admonition in document.findall(nodes.admonition):
-        for item in admonition.findall(nodes.list_item):
-            return shorten(" ".join(item.astext().split()))
+    """Return the beginning of a page's prose: a lesson says there what its reader can do."""
     text = ""
     for paragraph in document.findall(nodes.paragraph):
         above = paragraph.parent
@@ -155,8 +153,13 @@ def add_entrances(site: Path) -> None:
     (site / "llms.txt").write_text("\n".join(lists), encoding="utf-8")
     for code in sites():
         (site / code / "llms.txt").unlink()
-    if not base:
-        return
+    if base:
+        _list_pages(site, base)
+    _lead_on(site)
+
+
+def _list_pages(site: Path, base: str) -> None:
+    """Write what search engines read."""
     for card in (SPHINX / "cards").glob("*.png"):
         shutil.copy(card, site)
     pages = sorted(
@@ -173,6 +176,21 @@ def add_entrances(site: Path) -> None:
     )
     robots = f"User-agent: *\nAllow: /\nSitemap: {base}sitemap.xml\n"
     (site / "robots.txt").write_text(robots, encoding="utf-8")
+
+
+def _lead_on(site: Path) -> None:
+    """Put a page at each address that a page once had, which leads to its place today."""
+    page = Template((SPHINX / "templates/moved.html").read_text(encoding="utf-8"))
+    with (SPHINX / "moved.csv").open(encoding="utf-8", newline="") as file:
+        moved = list(csv.DictReader(file))
+    for code, language in sites().items():
+        for row in moved:
+            old, new = (site / code / f"{row[name]}.html" for name in ("old", "new"))
+            if new.exists():
+                title = re.search("<title>(.*?)</title>", new.read_text(encoding="utf-8"))
+                there = "../" * row["old"].count("/") + f"{row['new']}.html"
+                text = page.render(language=language, there=there, title=title and title[1])
+                old.write_text(text, encoding="utf-8")
 
 
 def _entry(base: str, page: str) -> str:

@@ -32,7 +32,7 @@ VOID = {"area", "br", "col", "hr", "img", "input", "link", "meta", "source", "wb
 
 # what a translated page has in Latin letters: names, and those of code, as haiku_state.Counter
 NAMES = {"English", "EnglishEN", "Ctrl+K", "Haiku", "JAX", "Python", "PyTree", "BatchNorm", "dtype"}
-NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox"}
+NAMES |= {"jax", "dm-haiku", "optax", "numpy", "orbax-checkpoint", "flax", "equinox", "cuthbert"}
 NAMES |= {"Flax NNX", "Equinox", "carry", "Linux", "Linux,", "GPU", "macOS", "Windows"}
 OF_CODE = re.compile(r"\w+([._]\w+)+|([A-Z][a-z]+){2,}")
 GENERATED = "genindex.html"  # Sphinx's own: it says "module" in every language

@@ -259,8 +259,8 @@ def write_index(pages: dict[str, list[list[str]]], docs: Path, language: str = "
     ]
     lessons = course(docs)
     for page, (first, *_) in listed:
-        if page in lessons:
-            names = called_by_number(lessons[page].number)
+        if page in lessons and (number := lessons[page].number):
+            names = called_by_number(number)
             first[-1] = "; ".join([*names, *filter(None, first[-1:])])
     if words:
         raise ExtensionError(f"search_words.csv names places that are not there: {[*words]}")

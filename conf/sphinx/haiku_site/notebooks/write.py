@@ -22,7 +22,7 @@ from urllib.parse import urljoin, urlsplit
 import nbformat
 from docutils import nodes
 from haiku_site import SPHINX, compat
-from haiku_site.content.course import after_whole_site, course, parts
+from haiku_site.content.course import after_whole_site, course, parts, told
 from haiku_site.content.folds import FOLDED
 from haiku_site.content.install import link_to_wheel, requirement
 from haiku_site.content.metadata import address
@@ -210,7 +210,7 @@ def _write_archives(app: Sphinx) -> None:
         contents.append(f"## {app.env.titles[part].astext()}")
         links = []
         for docname in of_part:
-            text = _("lesson {number}, {minutes} min").format(**lessons[docname]._asdict())
+            text = told(lessons[docname])
             links.append(f"- [{app.env.titles[docname].astext()}]({docname}.ipynb) · {text}")
         contents.append("\n".join(links))
     _save(_finished([new_markdown_cell("\n\n".join(contents))]), folder / "index.ipynb")

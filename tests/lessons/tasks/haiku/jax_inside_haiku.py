@@ -46,7 +46,7 @@ for function in (normalize_by_scan, normalize_by_loop):
     ends.append(end)
 apart = jax.tree.map(lambda a, b: float(abs(a - b).max()), *ends)
 assert max(jax.tree.leaves(apart)) < 1e-6
-says("They agree to 1e-6")
+says("They agree to within 1e-6")
 counters = [leaf for path in ends[0].values() for name, leaf in path.items() if name == "counter"]
 assert len(counters) == 2
 for counter in counters:

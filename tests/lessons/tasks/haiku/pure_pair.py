@@ -43,7 +43,8 @@ def shared_counter(read_count):
 naive = 'hk.get_state("count", (), jnp.int32, jnp.zeros)'
 says(naive)
 count, state = shared_counter(lambda counter: eval(naive))
-says(f"it is {count}, and the state has the paths {' and '.join(f'`{path}`' for path in state)}.")
+paths = " and ".join(f"`{path}`" for path in state)
+says(f"the value is {count}, and the state has the paths {paths}.")
 found, state = shared_counter(lambda counter: counter.state_dict())
 [(name, count)] = found.items()
 [path] = state

@@ -23,7 +23,7 @@ for same, share, mean in [(False, 1 / 4, 1), (True, 1 / 2, 2)]:
     assert abs((output > 0).mean() - share) < 0.02
     assert abs(output.mean() - mean) < 0.08
     says(f"the mean is about {mean}")
-says("a quarter of the units survive, each with the value 4", "about half of them survive")
+says("a quarter of the units survive, with the value 4", "about half of them survive")
 
 
 # %% 3
@@ -41,4 +41,4 @@ before, after = (
 )
 weights = before["last"]["w"]
 says(f"{(after['last']['w'] == weights).sum()} of the {weights.size} weights of `last`")
-says(f"All {(after['first']['w'] == weights).sum()} of those are now in `first`")
+says(f"All {(after['first']['w'] == weights).sum()} weights of the first model are now in `first`")

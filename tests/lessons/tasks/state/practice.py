@@ -57,11 +57,3 @@ rerun(
 )
 first, *rest = [f"{place.x:.5g}" for place in places]
 says(", ".join([f"{places[0].x:.1f}", *rest]))
-
-# %% 4
-step, traces = make_step()
-for k in range(20):
-    rate = 0.1 * 0.9**k
-    step(start, np.float32(rate) if k % 2 else rate)
-words = {2: "two", 20: "twenty"}
-says(f"traced {words[len(traces)]} times, not 20 times")

@@ -1,45 +1,44 @@
 # %% 1
-class Counter(Counter):
-    def __init__(self):
-        super().__init__()
-        self.resets = 0
-
-    def reset(self):
-        super().reset()
-        self.resets += 1
+@jax.jit
+def ticket_and_resets(state):
+    n, resets = state
+    return n, (n + 1, resets)
 
 
-init, count, reset = hs.functionalize(Counter)
-state = init()
-for _ in range(3):
-    _, state = jax.jit(count)(state)
-_, state = jax.jit(reset)(state)
-for _ in range(2):
-    _, state = jax.jit(count)(state)
-says(f"`n` = {state.n}", f"`resets` = {state.resets}")
+@jax.jit
+def reset_and_count(state):
+    _, resets = state
+    return None, (jnp.int32(1), resets + 1)
+
+
+state = jnp.int32(1), jnp.int32(0)
+for call in [ticket_and_resets] * 3 + [reset_and_count] + [ticket_and_resets] * 2:
+    _, state = call(state)
+says(f"The state is `({state[0]}, {state[1]})`")
 
 
 # %% 2
-def ticket(state, amount):
-    return state, state + amount
+def steps(state, number):
+    for _ in range(number):
+        _, state = step(state, x, y)
+    return state
 
 
-state, outputs = jnp.int32(0), []
-for amount in [3, 4, 5]:
-    output, state = jax.jit(ticket)(state, amount)
-    outputs.append(int(output))
-says("{}, {} and {}".format(*outputs), f"the state is {state}")
+saved = steps((jnp.zeros(2), jnp.zeros(2)), 10)
+params, again = steps(saved, 5)[0], steps(saved, 5)[0]
+assert (params == again).all()
+fresh = steps((saved[0], jnp.zeros(2)), 5)[0]
+says(f"the intercept differs by {abs(fresh[1] - params[1]):.2f}")
 # %% 3
 traces = []
 
 
-class Noted(PureCounter):
-    def count(self, n):
-        traces.append(n)
-        return super().count(n)
+def noted(n):
+    traces.append(n)
+    return ticket(n)
 
 
-count, state, outputs = jax.jit(Noted().count), 0, []
+count, state, outputs = jax.jit(noted), 1, []
 for _ in range(3):
     output, state = count(state)
     assert isinstance(state, jax.Array)

@@ -51,4 +51,4 @@ if explicit:
     rerun("def forward(x, is_training)", {loss: right})
     rerun("placed = jax.device_put")
     assert distance(after.params, alone.params) < 1e-6
-    says("the params agree to within 1e-6")
+    says("the params again agree", "to within 1e-6")

@@ -1,17 +1,9 @@
 # %% 1
 devices = devices[:2]
-rerun("replicated = hs.replicate(")
-rerun("run = hs.pmap_update(")
-rerun("one_replica = ")
+rerun("mesh = hs.data_mesh(")
 assert replicated.step.shape == (2,)
-assert distance(one_replica.params, single.params) < 1e-6
-assert distance(one_replica.state, single.state) < 1e-5
+assert distance(pmapped.params, on_mesh.params) < 1e-6
+assert distance(pmapped.state, on_mesh.state) < 1e-5
 says("1e-6 and 1e-5")
 # %% 2
-rows = "jax.tree.map(lambda leaf: np.stack([leaf[:8]] * 4), batch)"
-rerun("no_axis_pair", {"hs.split_batch(batch, len(devices))": rows})
-rerun("apart = ")
-hs.assert_replicas_equal(no_axis.state)
-says(f"`apart` is {apart:.1f}")
-# %% 3
 says(f"It is `{replicated.step}`")

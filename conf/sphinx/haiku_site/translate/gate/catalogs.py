@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from babel.messages.catalog import Message
@@ -153,8 +153,11 @@ def _numbers_in_words(english: str) -> Counter[str]:
     return Counter(str(value) for value in values if value is not None)
 
 
-def update_catalogs(templates: Path, locale: Path) -> None:
-    """Merge freshly extracted templates into the catalogs, and drop those of removed pages."""
+def update_catalogs(templates: Path, locale: Path, names: Iterable[str] = ()) -> None:
+    """Merge freshly extracted templates into the catalogs, and drop those of removed pages.
+
+    With names of pages, only their catalogs change.
+    """
     if problems := _malformed(locale):
         sys.exit("\n".join(map(str, problems)))
     codes = [folder.name for folder in sorted(locale.iterdir())]
@@ -162,7 +165,9 @@ def update_catalogs(templates: Path, locale: Path) -> None:
     command += ["-d", str(locale), "-w", "0", "--no-obsolete", *(f"-l{code}" for code in codes)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for code in codes:
-        _tidy(templates, locale / code / "LC_MESSAGES", sites()[code].header)
+        messages = locale / code / "LC_MESSAGES"
+        files = [messages / f"{name}.po" for name in names] or list(messages.rglob("*.po"))
+        _tidy(templates, messages, files, sites()[code].header)
 
 
 def _malformed(locale: Path) -> list[Problem]:
@@ -174,9 +179,9 @@ def _malformed(locale: Path) -> list[Problem]:
     ]
 
 
-def _tidy(templates: Path, messages: Path, header: str) -> None:
+def _tidy(templates: Path, messages: Path, files: list[Path], header: str) -> None:
     """Drop the catalogs of pages that are gone, and what ``sphinx-intl`` writes at their head."""
-    for file in messages.rglob("*.po"):
+    for file in files:
         template = templates / file.relative_to(messages).with_suffix(".pot")
         if not template.exists() and file.name != "sphinx.po":
             file.unlink()
