@@ -286,7 +286,7 @@ haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
     train_state['b']
   why:   each process creates its own copy, so all processes must start from the same seed or the \
 same file
-  more:  python -m haiku_state read update/pmapped_update
+  more:  python -m haiku_state read update/meshes
 """
 
 
