@@ -71,7 +71,7 @@ def main() -> int:
         "--language", choices=[*languages()], help="of the pages; English by default"
     )
     options = parser.parse_args()
-    if options.language and not options.pages:
+    if options.language and (options.update_catalogs or not options.pages):
         parser.error("--language needs the pages to build")
     start = time.perf_counter()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
@@ -80,8 +80,11 @@ def main() -> int:
         import haiku_state  # noqa: F401  once, before processes are forked from this one
 
         if options.pages:
-            build = _update_pages if options.update_catalogs else _build_pages
-            failed = build(_names(options.pages), options.language or "en")
+            names = _names(options.pages)
+            if options.update_catalogs:
+                failed = _update_pages(names)
+            else:
+                failed = _build_pages(names, options.language or "en")
         else:
             _invalidate_cache_unless(_build_fingerprint(), _look_fingerprint())
             run = functools.partial(_build, options.lagging)
@@ -124,7 +127,7 @@ def _build_pages(names: list[str], language: str) -> int:
     return failed
 
 
-def _update_pages(names: list[str], _language: str) -> int:
+def _update_pages(names: list[str]) -> int:
     """Merge the English of a few pages into their catalogs."""
     for name in names:
         if "```{toctree}" in next(DOCS.glob(f"{name}.*")).read_text(encoding="utf-8"):

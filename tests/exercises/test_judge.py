@@ -4,7 +4,7 @@ import pytest
 from one_property import EXERCISE, RIGHT, TEXT
 
 from haiku_state.exercises.cells import read
-from haiku_state.exercises.judge import Checker, judge, missing_for
+from haiku_state.exercises.judge import Checker, _said, judge, missing_for
 
 # property: an answer that lacks it, what is told, and the idea
 LACKING = {
@@ -235,3 +235,27 @@ def test_what_an_exercise_needs_is_named():
         "needs", TEXT.replace("import jax\n", "import jax\nfrom no_such import thing\n", 1)
     )
     assert "It needs no_such, which is not installed" in missing_for(exercise)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("They differ:\n\n  * the input carry is int32", "They differ: * the input carry is int32"),
+        ("Add this line:\n\nsuper().__init__()", "Add this line: super().__init__()"),
+        ("Different at key path tree\nAt that path", "Different at key path tree. At that path"),
+        ("One sentence. Another.\n\nMore.", "One sentence. Another."),
+        (f"See: {'x' * 20} {'word ' * 100}", f"See: {'x' * 20} {'word ' * 74}…"),
+    ],
+)  # fmt: skip
+def test_of_a_message_nothing_is_lost_that_it_leads_to(text, said):
+    assert _said(text) == said
+
+
+def test_the_types_of_named_parts_have_their_names(judged):
+    text = TEXT.replace("# %% check types; types\n", "# %% check types; types; output, state\n")
+    assert text != TEXT
+    pair = "def types(x): return x + 1, {'n': x + 1}\n"
+    exercise = read("named", text.replace("def types(x): return x + 1\n", pair))
+    wrong = pair.replace("{'n': x + 1}", "{'n': (x + 1).astype('complex64')}")
+    result = judged(f"{RIGHT}{wrong}", exercise)
+    assert result.failure.got == ("state['n']: complex64",)

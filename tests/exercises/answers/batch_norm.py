@@ -662,3 +662,27 @@ class Normalize(hk.Module):
             hk.set_state("running_var", d * var + (1 - d) * batch_var)
             mean, var = batch_mean, batch_var
         return (x - mean) / jnp.sqrt(var + 1e-5)
+
+# %% wrong: -
+# Normalize each column of a batch. The module also remembers a typical mean
+# and variance, so it can normalize a single row.
+import haiku as hk
+import jax.numpy as jnp
+
+
+class Normalize(hk.Module):
+    def __init__(self, decay_rate, name=None):
+        super().__init__(name=name)
+        self.decay_rate = decay_rate
+
+    def __call__(self, x, is_training):
+        mean = hk.get_state("mean", x.shape[1:], init=jnp.zeros)
+        var = hk.get_state("var", x.shape[1:], init=jnp.ones)
+        # So far, this is only evaluation. Add the training mode.
+        if is_training:
+            d, running_mean, running_var = self.decay_rate, mean, var
+            mean = x.mean(axis=0)
+            var = ((x - mean) ** 2).mean(axis=0)
+            hk.set_state("mean", d * running_mean + (1 - d) * mean)
+            hk.set_state("var", d * running_var + (1 - d) * var)
+        return (x - mean) / (jnp.sqrt(var) + 1e-5)

@@ -462,3 +462,26 @@ def throw(state):
     thrown = jax.random.uniform(place_key)
     awake = jax.random.bernoulli(coin_key)
     return awake, (place, key)
+
+# %% wrong: -
+# A walker takes steps of random length, forward or back. Its state is a pair:
+# its place and the random key for future steps.
+import jax
+
+
+def walk(state):
+    # Take one step; return its length and the new state.
+    place, key = state
+    key, step_key = jax.random.split(key)
+    step = jax.random.normal(step_key)
+    return step, (place + step, key)
+
+
+def throw(state):
+    # Throw the walker to a random place between 0 and 1, and toss a coin that
+    # says whether it is awake; return the coin and the new state.
+    place, key = state
+    key, place_key, coin_key = jax.random.split(key, 3)
+    place = place + jax.random.uniform(place_key)
+    awake = jax.random.bernoulli(coin_key)
+    return awake, (place, key)

@@ -431,3 +431,30 @@ def norm(tree):
 def clipped_step(params, grads, learning_rate, max_norm):
     scale = jnp.minimum(1.0, max_norm / norm(grads))
     return jax.tree.map(lambda g: -learning_rate * scale * g, grads)
+
+# %% wrong: -
+# A gradient step that never goes too far: if the norm of the gradients is
+# above `max_norm`, all gradients are scaled by the same factor so that their
+# norm is `max_norm`.
+import jax
+import jax.numpy as jnp
+
+
+def norm(tree):
+    # Return the square root of the sum of all squares.
+    leaves = jax.tree.leaves(tree)
+    return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in leaves))
+
+
+def clipped_step(params, grads, learning_rate, max_norm):
+    # Return the new params; tuples have become lists.
+    scale = jnp.minimum(1.0, max_norm / norm(grads))
+
+    def step(p, g):
+        if isinstance(p, dict):
+            return {name: step(p[name], g[name]) for name in p}
+        if isinstance(p, list | tuple):
+            return [step(a, b) for a, b in zip(p, g, strict=True)]
+        return jax.tree.map(lambda a, b: a - learning_rate * scale * b, p, g)
+
+    return step(params, grads)

@@ -2,8 +2,8 @@
 
 A lesson's number is its place in the first toctree of its part; pages of the second one go deeper
 and have none. Its minutes are computed from its page and its exercises, so neither is written by
-hand. The templates draw the tree. Only the reader's browser knows which
-lessons were read, and ``static/progress.js`` shows it.
+hand. The templates draw the tree. Only the reader's browser knows which lessons were read, and
+``static/progress.js`` shows it.
 """
 
 from __future__ import annotations
