@@ -24,6 +24,7 @@ from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from haiku_state.exercises.courses import ours
+from haiku_state.exercises.exercise import Exercise
 
 WORDS, LINES, TASK = 150, 10, 3  # words and lines of code a minute, minutes a task
 PREDICT = 1  # minutes for a question
@@ -73,25 +74,23 @@ def course(docs: Path) -> dict[str, Lesson]:
     """Return the lessons of the course and the pages that go deeper, by their names, in order."""
     found: dict[str, Lesson] = {}
     numbers = itertools.count(1)
-    practice = exercises()
     for part in parts(docs):
         for depth, names in enumerate(toctrees(docs / f"{part}.md")):
             for entry in names:
                 name = f"{Path(part).parent}/{entry}"
                 reading = minutes(docs / f"{name}.md")
-                whole = 5 * math.ceil((reading + practice.get(name, 0)) / 5)
+                practice = sum(exercise.minutes for exercise in of_lesson(name))
+                whole = 5 * math.ceil((reading + practice) / 5)
                 found[name] = Lesson(None if depth else next(numbers), part, reading, whole)
     return found
 
 
-def exercises() -> dict[str, int]:
-    """Return the minutes that the exercises of each lesson take."""
-    found: dict[str, int] = {}
+def of_lesson(docname: str) -> Iterator[Exercise]:
+    """Yield the exercises of a lesson."""
     for name in ours().names:
         exercise = ours().load(name)
-        docname = exercise.lesson.partition("#")[0]
-        found[docname] = found.get(docname, 0) + exercise.minutes
-    return found
+        if exercise.lesson.partition("#")[0] == docname:
+            yield exercise
 
 
 def minutes(page: Path) -> int:
@@ -191,6 +190,8 @@ class Lessons(SphinxDirective):
             link = link_to(docname, self)
             self.env.note_dependency(str(self.env.doc2path(docname)))
             if "numbers" in self.options:
+                if not lessons[docname].number:
+                    raise self.error(f"{docname} has no number")
                 link["refexplicit"] = True
                 link[0] = nodes.inline("", str(lessons[docname].number))
                 numbers += [link, nodes.Text(" · ")]
@@ -245,7 +246,7 @@ def _add_eyebrow(app: Sphinx, document: nodes.document) -> None:
         if lesson.number:
             text = _("Lesson {number} · about {minutes} minutes").format(**lesson._asdict())
         if lesson.minutes > lesson.reading:
-            text += _(" with the exercises on this page")
+            text += _(" with its exercises")
         document.insert(0, nodes.paragraph("", text, classes=["eyebrow"], translatable=False))
 
 

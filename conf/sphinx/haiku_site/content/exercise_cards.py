@@ -13,7 +13,7 @@ import nbformat
 from docutils import nodes
 from docutils.parsers.rst import directives
 from haiku_site import ROOT
-from haiku_site.content.course import after_whole_site, link_to
+from haiku_site.content.course import after_whole_site, link_to, of_lesson
 from haiku_site.content.folds import Fold
 from haiku_site.notebooks.write import FOLDER, download
 from sphinx import addnodes
@@ -120,14 +120,6 @@ def label(name: str) -> str:
 def _depend(note: Callable[[str], None]) -> None:
     for file in [*ROOM.glob("exercises/**/*.*"), *ROOM.glob("locale/*/*/*.mo")]:
         note(str(file))
-
-
-def of_lesson(docname: str) -> Iterator[Exercise]:
-    """Yield the exercises of a lesson."""
-    for name in ours().names:
-        exercise = ours().load(name)
-        if exercise.lesson.partition("#")[0] == docname:
-            yield exercise
 
 
 def _link_exercises(app: Sphinx, document: nodes.document) -> None:
