@@ -1,8 +1,10 @@
 """Whatever an answer does, it ends in a clear message, and the learner's files stay as they are."""
 
 import dataclasses
+import multiprocessing
 import os
 import select
+import threading
 import time
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from hostile import BROKEN, CHEATS, RIGHT, TOO_LONG
 
 from haiku_state.exercises.courses import ours
 from haiku_state.exercises.judge import judge
-from haiku_state.exercises.sandbox.process import TIME_IS_UP, Process
+from haiku_state.exercises.sandbox.process import TIME_IS_UP, Process, _without_main
 
 SECONDS = 5
 
@@ -67,6 +69,19 @@ def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path):
         ended = process.run(program, {"checks": [], "seed": 0}, 5)
     assert (ended.how, ended.code) == ("time", TIME_IS_UP)  # and not by the limit for sleep
     assert f'File "{path}", line 1 ' in ended.printed
+
+
+def test_a_process_is_not_closed_while_another_one_starts():
+    """Python 3.10 polls all its processes when it starts one, and fails at one without its handle."""
+    one = Process("answers")
+    ending = threading.Thread(target=one.__exit__, args=(None, None, None))
+    with _without_main():  # as while another one starts
+        ending.start()
+        ending.join(1)
+        assert ending.is_alive()
+        multiprocessing.active_children()
+    ending.join(10)
+    assert not ending.is_alive()
 
 
 ABANDONED = """

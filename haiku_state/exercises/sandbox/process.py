@@ -139,7 +139,8 @@ class Process:
         self._reader.join()
         self._channel.close()
         self._stream.close()
-        self._process.close()
+        with _STARTING:  # Python 3.10 polls all its processes when it starts one
+            self._process.close()
         self._folder.cleanup()
 
     def stage(self, exercise: dict[str, Any]) -> dict[str, Any]:
