@@ -14,7 +14,7 @@ from haiku_state.typing import Batch
 
 
 class Dataset(NamedTuple):
-    """A data set in two parts, each ``{"inputs": …, "targets": …}``.
+    """A data set in two parts, ``train`` and ``test``, each ``{"inputs": …, "targets": …}``.
 
     Example:
       >>> from haiku_state import load_digits
@@ -24,22 +24,24 @@ class Dataset(NamedTuple):
     """
 
     train: Batch
-    """What the model learns from."""
+    """The training set, from which the model learns."""
 
     test: Batch
-    """What the model is evaluated on."""
+    """The test set, on which the model is evaluated."""
 
 
 def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
     """Load 1797 images of handwritten digits.
 
     Args:
-      seed: which rows go to the test set; each class keeps its proportion.
+      seed: determines which rows go to the test set; the proportions of the classes are about the
+        same in both parts.
       test_fraction: the fraction of the rows that go to the test set, in (0, 1).
 
     Returns:
-      ``inputs`` of shape (rows, 64), float32, the 8 × 8 gray values scaled from 0–16 to
-      0–1; ``targets`` of shape (rows,), int32, the digits 0–9.
+      The training set and the test set, each with ``inputs``, the 8 × 8 gray values scaled from
+      0–16 to 0–1, float32 of shape (rows, 64), and ``targets``, the digits 0–9, int32 of shape
+      (rows,).
 
     Raises:
       MissingExtraError: scikit-learn is not installed.
@@ -60,16 +62,17 @@ def load_digits(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
 
 
 def load_diabetes(seed: int = 0, test_fraction: float = 0.2) -> Dataset:
-    """Load ten measurements of 442 patients and the progression of their disease.
+    """Load ten measurements of 442 diabetes patients and the progression of their disease.
 
     Args:
-      seed: which rows go to the test set.
+      seed: determines which rows go to the test set.
       test_fraction: the fraction of the rows that go to the test set, in (0, 1).
 
     Returns:
-      ``inputs`` of shape (rows, 10), float32, unscaled (age in years, sex as 1 or 2, body
-      mass index in kg/m², mean blood pressure, six blood serum values); ``targets`` of shape
-      (rows,), float32, the score of progression after one year, 25–346.
+      The training set and the test set, each with ``inputs``, float32 of shape (rows, 10), unscaled
+      (age in years, sex as 1 or 2, body mass index in kg/m², mean blood pressure, six blood serum
+      values), and ``targets``, float32 of shape (rows,), the score of progression after one year,
+      25–346.
 
     Raises:
       MissingExtraError: scikit-learn is not installed.
@@ -98,32 +101,37 @@ def batches(
     skip: int = 0,
     part: tuple[int, int] = (0, 1),
 ) -> Iterator[Batch]:
-    """Split one epoch into batches.
+    """Split the data of one epoch into batches.
 
     Args:
-      data: a PyTree of arrays of shape (rows, …), such as named arrays or ``(inputs, targets)``. A
-        list or a range is one array of rows, so several arrays come in a tuple or a dict.
-      batch_size: rows per batch, at least 1; with ``"drop"``, at most the number of rows.
-      seed: shuffles the rows, ``[seed, epoch]`` differently in each epoch; None keeps the
-        order.
+      data: a PyTree of arrays of shape (rows, …), such as a dict of arrays or a tuple
+        ``(inputs, targets)``. A list or a range counts as one array of rows, so pass several arrays
+        in a tuple or a dict.
+      batch_size: the number of rows per batch, at least 1; with ``"drop"``, at most the number of
+        rows in ``data``.
+      seed: the seed for shuffling the rows; pass ``[seed, epoch]`` to shuffle them differently in
+        each epoch, or None to keep their order.
       remainder: what to do with the last rows if ``batch_size`` does not divide the number of rows.
-        ``"drop"`` leaves them out, so that every batch has the same shape and the same weight, for
-        training. ``"keep"`` makes a smaller last batch. ``"pad"`` pads the last batch with its
-        first row and adds to every batch a ``mask`` of shape (batch_size,), float32, which is 1 for
-        a real row and 0 for a padded row, for evaluation on many devices; it needs named arrays. A
-        ``mask`` that ``data`` has already stays as it is for real rows.
-      skip: how many batches to skip at the beginning, in order to resume where a run stopped.
-      part: ``(i, n)`` gives part i of the n equal parts of every batch, for process i of n.
+        ``"drop"`` drops these rows, so that all batches have the same shape and weight, which suits
+        training. ``"keep"`` puts them into a smaller last batch. ``"pad"`` fills the last batch
+        with copies of its first row and adds a float32 ``mask`` to every batch, 1 for each real row
+        and 0 for each padded row; it is meant for evaluation on many devices and requires ``data``
+        to be a dict. If ``data`` already contains a ``mask``, its values for real rows are kept.
+      skip: the number of batches to skip at the beginning, in order to resume a run where it
+        stopped.
+      part: ``(i, n)`` splits every batch into n equal parts and returns only part i, counted from
+        0, for process i of n processes.
 
     Returns:
-      An iterator over batches, with the structure and dtypes of ``data``.
+      An iterator over batches with the structure and dtypes of ``data``.
 
     Raises:
-      ArgumentError: ``data`` has no rows or arrays of different lengths, ``batch_size`` is below 1
-        or gives no batch, ``remainder`` is none of the three, ``seed`` or ``skip`` is not a
-        nonnegative integer, or ``part`` is out of range.
-      BatchDivisionError: the number of parts does not divide ``batch_size``, or the rows that
-        ``"keep"`` leaves for the last batch.
+      ArgumentError: ``data`` has no rows, or its arrays have different lengths; ``batch_size`` is
+        below 1 or, with ``"drop"``, above the number of rows; ``remainder`` is not one of the three
+        options, or it is ``"pad"`` and ``data`` is not a dict; ``seed`` or ``skip`` is negative or
+        not an integer; or ``part`` is out of range.
+      BatchDivisionError: the number of parts in ``part`` does not divide ``batch_size`` or, with
+        ``"keep"``, the number of rows in the last batch.
 
     Example:
       >>> import numpy as np
@@ -140,7 +148,8 @@ def batches(
 
     References:
       NumPy's documentation, `Random generator
-      <https://numpy.org/doc/stable/reference/random/generator.html>`__, for the shuffling.
+      <https://numpy.org/doc/stable/reference/random/generator.html>`__, on the generator that
+      shuffles the rows.
     """
     # a list or a range is rows, whereas a tuple or a dict has parts
     arrays = jax.tree.map(_as_array, data, is_leaf=lambda part: isinstance(part, list | range))
@@ -184,18 +193,20 @@ def batches(
 
 
 def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
-    """Put batches together into stacks, for :func:`scan_update`.
+    """Group batches into stacks, for :func:`scan_update`.
 
     Args:
-      batches: batches with the same names, shapes and dtypes.
-      count: how many batches make a stack, at least 1; an epoch with fewer batches makes one stack.
+      batches: an iterable of batches, such as the result of :func:`batches`.
+      count: the number of batches in a stack, at least 1; if there are fewer batches, all of them
+        form one stack.
 
     Returns:
-      An iterator over stacks with leaves of shape (count, rows, …). The last stack has the batches
-      that are left; a batch with a different shape or dtype begins a new stack.
+      An iterator over stacks, whose leaves have the shape (count, rows, …). The last stack contains
+      the batches that are left, and a batch with a different shape or dtype begins a new stack.
 
     Raises:
-      ArgumentError: ``count`` is below 1, or ``batches`` is a single batch.
+      ArgumentError: ``count`` is below 1, or ``batches`` is a single batch instead of several
+        batches.
 
     Example:
       >>> import numpy as np
@@ -205,7 +216,7 @@ def stack_batches(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
       [[[0, 1], [2, 3]], [[4, 5]]]
 
     References:
-      :func:`scan_update`.
+      :func:`scan_update`, which runs an update step on every batch of a stack.
     """
     if not _is_whole(count, 1):
         raise arguments.stack_count(count)

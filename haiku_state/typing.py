@@ -1,4 +1,4 @@
-"""Types: what a pure pair and an update step take and return, and the dtypes of their sums."""
+"""Types of the arguments and results of pure pairs, loss functions and update steps."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -15,16 +15,16 @@ State: TypeAlias = hk.State
 """Haiku's state, ``{module path: {name: array}}``, which the forward pass changes."""
 
 PyTree: TypeAlias = Any
-"""Nested containers of arrays, as JAX takes them."""
+"""Nested containers of arrays, such as dicts and tuples, that JAX functions accept."""
 
 Batch: TypeAlias = Any
-"""A PyTree of arrays with one shared leading axis, one row per example, such as named arrays."""
+"""A PyTree of arrays that share a leading axis, with one row per example, such as a dict."""
 
 Metrics: TypeAlias = Mapping[str, jax.Array]
-"""Named scalars of one update step."""
+"""The metrics of one update step, as a mapping from names to scalars."""
 
 Predicate: TypeAlias = Callable[[str, str, Any], bool]
-"""``predicate(module_name, name, value)``, as in ``hk.data_structures.partition``."""
+"""A function ``predicate(module_name, name, value)``, as in ``hk.data_structures.partition``."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -33,13 +33,13 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class InitFn(Protocol):
-    """``init(rng, *args) -> (params, state)``, as ``hk.transform_with_state`` returns it."""
+    """A function ``init(rng, *args) -> (params, state)``, as in ``hk.transform_with_state``."""
 
     def __call__(self, rng: jax.Array, *args: Any, **kwargs: Any) -> tuple[hk.Params, hk.State]: ...
 
 
 class LossFn(Protocol):
-    """``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``."""
+    """A loss function, ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``."""
 
     def __call__(
         self, params: Any, state: Any, rng: Any, batch: Any, /
@@ -47,7 +47,7 @@ class LossFn(Protocol):
 
 
 class StepFn(Protocol[T_contra, R_co]):
-    """``step(train_state, batch)``, a pure function: an update step or an evaluation step."""
+    """A pure function ``step(train_state, batch)``: an update step or an evaluation step."""
 
     def __call__(
         self, train_state: T_contra, batch: Any, /, *, axis_name: str | None = None
@@ -55,10 +55,10 @@ class StepFn(Protocol[T_contra, R_co]):
 
 
 UpdateFn: TypeAlias = StepFn[T, tuple[T, Metrics]]
-"""``update(train_state, batch) -> (train_state, metrics)``."""
+"""An update step, ``update(train_state, batch) -> (train_state, metrics)``."""
 
 EvaluateFn: TypeAlias = StepFn[T, Metrics]
-"""``evaluate(train_state, batch) -> metrics``."""
+"""An evaluation step, ``evaluate(train_state, batch) -> metrics``."""
 
 
 def is_float(leaf: Any) -> bool:

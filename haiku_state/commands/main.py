@@ -35,7 +35,7 @@ HELP = {
 }
 HAVE_LANGUAGE = ("lab",)  # where it is that of files as well
 SHELLS = ("bash", "zsh", "tcsh")
-NO_COMMAND = _("which command? One of {commands}")
+NO_COMMAND = _("no command was given; choose one of {commands}")
 REMEDY = _("{problem}; {why}")
 DOCTOR = _("{problem}; `python -m haiku_state doctor` looks for the cause")
 
@@ -117,7 +117,9 @@ def _parser(words: Sequence[str], wanted: Sequence[str]) -> OneLineParser:
         "--version", action="version", version=version, text=_("show the version and exit")
     )
     parser.add_option(
-        "--print-completion", choices=SHELLS, text=_("print what completes the command in a shell")
+        "--print-completion",
+        choices=SHELLS,
+        text=_("print a script that completes this command in a shell"),
     )
     return parser
 

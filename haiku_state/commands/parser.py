@@ -86,7 +86,7 @@ class OneLineParser(argparse.ArgumentParser):
             text += translated(_(" (default: {default})")).format(default=default)
         self.add_argument(*names, help=text, **settings)
 
-    def add_language(self, text: str = _("language of what is printed")) -> None:
+    def add_language(self, text: str = _("language of the printed text")) -> None:
         """Add ``--lang``, which a command takes before and after its name."""
         self.add_argument(
             "--lang", choices=[*languages()], default=argparse.SUPPRESS, help=translated(text)

@@ -45,12 +45,12 @@ def of_runner(error: HaikuStateError, axis_name: str | None) -> HaikuStateError:
         return error
     if axis_name is None:
         why = _(
-            "this runner binds no axis, because its step sees all rows: leave the axis out, as "
-            "with cross_replica_axis=None"
+            "this runner binds no axis, because its step sees all rows: do not use an axis, for "
+            "example by setting cross_replica_axis=None"
         )
         return with_texts(error, why=why)
     why = _(
-        "this runner averages over the axis {axis!r}: give everything that averages over the "
-        "devices this name, such as cross_replica_axis={axis!r}"
+        "this runner averages over the axis {axis!r}: use this name wherever something is averaged "
+        "over the devices, for example in cross_replica_axis={axis!r}"
     )
     return with_texts(error, why=translated(why).format(axis=axis_name))

@@ -75,20 +75,23 @@ _of_processes = functools.partial(_rejected, "api/processes")
 def decay_rate(value: float, more: str = "api/modules") -> ArgumentError:
     """A weight of the past that is out of range."""
     why = _(
-        "the past is weighted by decay_rate and the new value by 1 - decay_rate: the first weight "
-        "must not be negative, and the second must be positive"
+        "the average so far is weighted by decay_rate and the new value by 1 - decay_rate, so "
+        "decay_rate must not be negative and must be less than 1"
     )
-    return _rejected(more, "decay_rate", value, _("in [0, 1)"), why)
+    return _rejected(more, "decay_rate", value, _("a number in [0, 1)"), why)
 
 
 def warmup_length(value: int) -> ArgumentError:
     """A number of calls before the past counts that is negative, or that nothing would use."""
     if value < 0:
-        why = _("warmup_length is the number of calls for which the average is the last value")
-        return _of_modules("warmup_length", value, _("0 or more"), why)
+        why = _(
+            "warmup_length is the number of calls at the beginning in which the average is the "
+            "newest value"
+        )
+        return _of_modules("warmup_length", value, _("a number of at least 0"), why)
     why = _(
-        "zero_debias corrects for starting at zero, but a warm-up starts at the first values "
-        "themselves"
+        "zero_debias corrects an average that starts at zero, but a warm-up starts the average at "
+        "the first values"
     )
     return _of_modules("warmup_length", value, _("0 with zero_debias=True"), why)
 
@@ -97,8 +100,8 @@ def read_flag(name: str, value: Any) -> bool:
     """Read a flag that chooses what is computed; reject what is no bool, or has no value."""
     if not (isinstance(value, int) or hasattr(value, "dtype")):
         why = _(
-            "Python treats every value as true or false: the string 'False' counts as true, and "
-            "None as false"
+            "Python treats every value as either true or false, so a mistake would not be noticed: "
+            "the string 'False' counts as true, and None as false"
         )
         raise _of_modules(name, repr(value), _("a bool"), why)
     try:
@@ -113,7 +116,7 @@ def not_floating(argument: str, value: jax.Array) -> ArgumentError:
     expected = _("an array of a floating dtype")
     why = _("the mean of integers is usually not an integer, so it would be rounded")
     if not hasattr(value, "dtype"):
-        why = _("a module normalizes one array: pass it alone, not the whole batch")
+        why = _("a normalization module takes one array: pass only this array, not the whole batch")
     return _of_modules(argument, describe_tree(value), expected, why)
 
 
@@ -122,7 +125,7 @@ def reduced_axes(inputs: jax.Array, axis: Any) -> ArgumentError:
     if axis is None:
         why = _("the mean of one example is the example itself, so the output would be 0")
         return _of_modules("inputs", describe(inputs), _("an array of rank 2 or more"), why)
-    why = _("the mean and the variance are taken over these axes")
+    why = _("the mean and the variance are computed over the axes in this tuple")
     expected = _("a tuple of one or more axes of the inputs")
     return _of_modules(f"axis (inputs: {describe(inputs)})", axis, expected, why)
 
@@ -131,10 +134,10 @@ def batch_norm(norm: Any) -> ArgumentError | None:
     """Arguments of a :class:`.BatchNorm` that are out of range, or that nothing would use."""
     if not norm.eps >= 0:
         why = _(
-            "the variance may be 0, and if the sum of the variance and eps is negative, it has no "
-            "square root"
+            "eps is added to the variance, which may be 0, and then the square root is taken, so "
+            "eps must not be negative"
         )
-        return _of_modules("eps", norm.eps, _("0 or more"), why)
+        return _of_modules("eps", norm.eps, _("a number of at least 0"), why)
     for argument, setting in (
         ("scale_init", "create_scale=False"),
         ("offset_init", "create_offset=False"),
@@ -167,7 +170,7 @@ def batch_norm_call(
 def _ignored(argument: str, value: Any, setting: str) -> ArgumentError:
     """An argument that another argument makes meaningless."""
     shown = describe(value) if hasattr(value, "dtype") else getattr(value, "__name__", value)
-    why = _("one of the two arguments would be silently ignored")
+    why = _("with this combination of arguments, one of them would be silently ignored")
     return _of_modules(argument, shown, f"None ({setting})", why)
 
 
@@ -177,12 +180,12 @@ def _ignored(argument: str, value: Any, setting: str) -> ArgumentError:
 def module(given: Any) -> ArgumentError:
     """What :func:`.pure_pair` cannot make a pair of."""
     shown = repr(given)
-    why = _("each call of init or apply constructs the module or calls the function")
+    why = _("each call to init or apply constructs the module or calls the function")
     if isinstance(given, type):
         shown = given.__name__
         why = _(
-            "an ordinary class keeps its state in attributes; functionalize turns them into an "
-            "argument and a result"
+            "an ordinary class keeps its state in attributes: use functionalize, which turns the "
+            "attributes into an argument and a result"
         )
     expected = _("a module class or a function")
     return _of_pair("module", shown, expected, why)
@@ -197,7 +200,7 @@ def made_in_loop(names: str) -> ArgumentError:
     """Modules that are made in the body of ``hk.scan`` or ``hk.map``."""
     argument = f"hk.map(f, xs), hk.scan(f, init, xs): f ({names})"
     value = _("a function that creates params")
-    expected = _("a function that uses modules created before")
+    expected = _("a function that only uses modules created outside the loop")
     why = _("each iteration of the loop would create its own params under a different name")
     return _rejected("haiku/jax_inside_haiku", argument, value, expected, why)
 
@@ -205,9 +208,9 @@ def made_in_loop(names: str) -> ArgumentError:
 def mapped_state(path: str) -> ArgumentError:
     """State that ``hk.vmap`` would give one value for each row."""
     why = _(
-        "hk.vmap shares params and state among its rows, but a module that writes state from "
-        "one row gives each row a state of its own: call such a module outside of hk.vmap, on "
-        "all rows"
+        "hk.vmap uses the same params and state for all rows, but a module that computes its state "
+        "from a single row would give each row a different state: call such a module outside of "
+        "hk.vmap, on all rows"
     )
     return _rejected(
         "haiku/jax_inside_haiku",
@@ -244,7 +247,7 @@ def wrapped_method(cls: type, name: str, kind: type) -> ArgumentError:
     """A method that something has wrapped, so that it keeps what it knows elsewhere."""
     why = _(
         "a wrapper may keep results or a compiled program of one instance, but each call runs on a "
-        "new instance: jit and caches belong around the pure function"
+        "new instance: apply jit or a cache to the pure function instead"
     )
     shown, expected = f"{kind.__module__}.{kind.__name__}", _("a plain function or a property")
     return _of_pure(f"{cls.__name__}.{name}", shown, expected, why)
@@ -254,8 +257,9 @@ def large_number(value: int, path: str) -> ArgumentError:
     """An integer that does not fit into an integer of JAX."""
     range_of = np.iinfo(jnp.result_type(int))
     why = _(
-        "a number is state, which JAX keeps in 32 bits unless jax_enable_x64 is set; a number that "
-        "no method changes may also be named in static"
+        "a number in an attribute is part of the state, which JAX keeps in 32 bits unless "
+        "jax_enable_x64 is set; if no method changes the number, you can name its attribute in "
+        "static instead"
     )
     return _of_pure(path, value, f"{range_of.min}–{range_of.max}", why)
 
@@ -263,8 +267,8 @@ def large_number(value: int, path: str) -> ArgumentError:
 def static_names(unknown: Iterable[str]) -> ArgumentError:
     """Names in ``static`` that no number of the instance has."""
     why = _(
-        "each name is an attribute of the instance or, as in `buffer.size`, of an object that the "
-        "instance holds"
+        "each name must be that of an attribute of the instance or, as in `buffer.size`, of an "
+        "object that the instance holds"
     )
     expected = _("names of attributes that are not arrays")
     return _of_pure("static", ", ".join(map(repr, sorted(unknown))), expected, why)
@@ -272,7 +276,10 @@ def static_names(unknown: Iterable[str]) -> ArgumentError:
 
 def kind_of_output(output: Any, method: str) -> AttributeKindError:
     """A method that returns an object of the state, or what runs on after the call."""
-    why = _("a pure function returns values; the new state is returned along with them")
+    why = _(
+        "the pure function already returns the new state, so the method itself must return values: "
+        "not an object of the state, and not a generator or a coroutine"
+    )
     return AttributeKindError(path=f"{method}()", kind=type(output).__name__, why=why)
 
 
@@ -282,8 +289,8 @@ def class_attribute(method: str, changed: Sequence[str]) -> StaticAttributeError
         method=method,
         changes=as_lines(changed),
         why=_(
-            "all instances share an attribute of the class, so it is not part of the state of one: "
-            "create the attribute in the constructor as an attribute of self"
+            "all instances share an attribute of the class, so it is not part of the state of a "
+            "single instance: create the attribute in the constructor as an attribute of self"
         ),
     )
 
@@ -304,13 +311,14 @@ def skeleton_changed(method: str, before: Any, after: Any, static: type) -> Stat
     texts = {}
     if changed and hasattr(new[changed[0]], "dtype"):
         texts["why"] = _(
-            "anything that is not an array or a number is part of the compiled program: start with "
-            "an array of the shape and dtype that the method assigns"
+            "an attribute that is neither an array nor a number is part of the compiled program, "
+            "so a method cannot change it: start with an array of the shape and dtype that the "
+            "method assigns"
         )
     elif not changed:
         texts["why"] = _(
-            "the constructor must create every attribute; the kind of an attribute and the length "
-            "of a container must not change"
+            "the constructor must create every attribute, and methods must not change the type of "
+            "an attribute or the length of a container"
         )
     changes = as_lines(lines)
     return StaticAttributeError(method=method, changes=changes, **texts)
@@ -323,9 +331,9 @@ def _skeleton(node: Any) -> Any:
 def traced_number(names: Iterable[str]) -> TracedFlagError:
     """A number of the state whose value Python needs while JAX traces."""
     why = _(
-        "a number is state, so jit replaces it with a tracer that has no value. A size or a flag "
-        "that no method changes may be named in `static`; with a number that methods change, "
-        "compute by jnp, and choose by jnp.where or jax.lax.cond"
+        "a number in an attribute is part of the state, so JAX passes a tracer in its place, whose "
+        "value Python cannot read here. If no method changes it, name it in `static`; if methods "
+        "change it, compute with jnp, and choose with jnp.where or jax.lax.cond"
     )
     name = ", ".join(f"self.{name}" for name in names)
     return TracedFlagError(name=name, why=why, more="api/pure")
@@ -336,7 +344,10 @@ def traced_number(names: Iterable[str]) -> TracedFlagError:
 
 def init_function(given: Any) -> ArgumentError:
     """What is no ``init``, such as the pair that holds one."""
-    why = _("init is called with a random key and the inputs; a pair has it as a field")
+    why = _(
+        "init is called with a random key and the inputs; if you have a pure pair, pass its field "
+        "init"
+    )
     return _of_pair(
         "init", type(given).__name__, _("a function that returns params and state"), why
     )
@@ -361,7 +372,7 @@ def uncallable(argument: str, given: Any, *positional: str, **named: Any) -> Arg
             plain = [each.replace(annotation=each.empty) for each in own.parameters.values()]
             shown = f"{_named(given)}{inspect.Signature(plain)}"
         call = ", ".join([*positional, *(f"{name}=…" for name in named)])
-        why = _("it is called with these arguments, in this order")
+        why = _("the function is called with these arguments, in this order")
         return _of_step(argument, shown, f"{argument}({call})", why)
     except ValueError:  # a function of C has no signature
         return None
@@ -383,7 +394,7 @@ def train_state(given: Any, expected: str = "TrainState") -> ArgumentError:
     is_pair = isinstance(given, tuple) and len(given) == 2
     why = _(
         "a step takes a train state and a batch, in this order; an update returns a new train "
-        "state and the metrics, and only the first of them goes into the next call"
+        "state and the metrics, of which only the train state is passed to the next call"
     )
     shown = "(train_state, metrics)" if is_pair else type(given).__name__
     return _of_step("train_state", shown, expected, why)
@@ -399,7 +410,7 @@ def random_key(rng: Any) -> ArgumentError:
             "right": f"init_train_state(…, {key}, …)",
         }
     value = describe(rng) if hasattr(rng, "dtype") else repr(rng)
-    why = _("the train state carries a key, which each step splits")
+    why = _("the train state holds a single random key, which every step splits")
     return _rejected("haiku/randomness", "rng", value, _("a single random key"), why, **lines)
 
 
@@ -407,9 +418,7 @@ def optimizer(given: Any) -> ArgumentError | None:
     """What is no optimizer, such as the function that makes one; None if it is one."""
     if hasattr(given, "init") and hasattr(given, "update"):
         return None
-    why = _(
-        "an optimizer is what a function such as optax.sgd(0.1) returns: a pair of init and update"
-    )
+    why = _("an optimizer is a pair of functions, init and update, such as optax.sgd(0.1) returns")
     return _of_step("optimizer", _named(given), _("an Optax optimizer"), why)
 
 
@@ -431,7 +440,7 @@ def step_result(result: Any) -> ArgumentError:
 def opt_state(optimizer_state: Any, expected: Any, path: str) -> ArgumentError:
     """An opt_state that belongs to a different optimizer."""
     shown, wanted = _structures(optimizer_state, expected)
-    why = _("each optimizer keeps its own opt_state, in the named tuples that its init returns")
+    why = _("an opt_state fits only the optimizer whose init created it")
     return _of_step(path, shown, wanted, why)
 
 
@@ -451,8 +460,8 @@ def _structures(*trees: Any) -> list[str]:
 def evaluated(result: Any) -> ArgumentError:
     """What an evaluation returns is not its metrics and the state."""
     why = _(
-        "the state shows whether the evaluation has learned from the batch: return the state that "
-        "apply returned, with is_training=False"
+        "the returned state is checked, because evaluation must not learn from the batch: return "
+        "the state that apply returns when it is called with is_training=False"
     )
     argument, value = "metrics_fn(params, state, batch)", describe_tree(result)
     return _of_step(argument, value, "(metrics, state)", why)
@@ -460,31 +469,36 @@ def evaluated(result: Any) -> ArgumentError:
 
 def weight(given: Any) -> ArgumentError:
     """A weight that is no single number, such as a mask that is not summed."""
-    why = _("the weight of a device is one number, such as that of its examples")
+    why = _("the weight of a device is a single number, such as the number of its examples")
     return _of_update("weight(batch)", describe_tree(given), _("a scalar"), why)
 
 
 def uncounted_metrics(rows: Any) -> ArgumentError:
     """Metrics without the number of their examples, such as those of an update."""
-    why = _("each mean counts as often as it has examples; only an evaluation step counts them")
+    why = _(
+        "the means are weighted by their numbers of examples, which only an evaluation step returns"
+    )
     names = sorted({name for row in rows for name in row})
     return _of_update("metrics", ", ".join(names), _('metrics with "examples"'), why)
 
 
 def unequal_parts(rows: int, parts: int) -> BatchDivisionError:
     """A batch that cannot be divided among the processes."""
-    why = _("each process gets a part of every batch, and all parts have the same number of rows")
+    why = _(
+        "each process gets a part of every batch, and all parts must have the same number of rows"
+    )
     return BatchDivisionError(rows=rows, parts=parts, kind=_("parts"), why=why)
 
 
 def example_metrics(values: Any) -> ArgumentError:
     """Metrics of an evaluation that are not one number for each example."""
     why = _(
-        "the evaluation step itself averages over the examples of all devices, without padded rows"
+        "the evaluation step itself averages over the examples of all devices, without padded "
+        "rows, so it needs a value for each example"
     )
     argument, expected = (
         "metrics_fn(params, state, batch)",
-        _('named arrays with the rows of the batch, none of them "examples"'),
+        _('named arrays with one entry for each row of the batch, none of them named "examples"'),
     )
     return _of_update(argument, describe_tree(values), expected, why)
 
@@ -515,7 +529,9 @@ def devices(given: Any, call: str) -> ArgumentError | None:
     """What is no list of devices, such as a name or a number; None if it is one."""
     if given is None or (isinstance(given, Iterable) and not isinstance(given, str)):
         return None
-    why = _("in all functions of this package, the devices come before the name of their axis")
+    why = _(
+        "in all functions of this package, the argument for the devices comes before the axis name"
+    )
     fitting = {str: f'axis_name="{given}"', int: f"jax.devices()[:{given}]"}.get(type(given))
     if given in ("cpu", "gpu", "tpu", "cuda", "rocm"):
         fitting = f'jax.devices("{given}")'
@@ -529,8 +545,8 @@ def devices(given: Any, call: str) -> ArgumentError | None:
 def batches_axis(batch: Any) -> LeadingAxisError | None:
     """Stacked batches whose leaves do not share their leading axis; None if they do."""
     why = _(
-        "entry i along the leading axis of every leaf belongs to batch i, as `feed_all` and "
-        "`stack_batches` put them"
+        "entry i along the leading axis of every leaf must belong to batch i, as in the results of "
+        "`feed_all` and `stack_batches`"
     )
     return leading_axis_error({"batch": batch}, why=why, more="update/many_steps")
 
@@ -544,8 +560,8 @@ def members_axis(train_state: Any, batch: Any) -> LeadingAxisError | None:
     """
     trees = {"train_state": train_state, "batch": batch}
     why = _(
-        "entry i along the leading axis of every leaf belongs to member i, as `place` and `feed` "
-        "put them"
+        "entry i along the leading axis of every leaf must belong to member i, as in the results "
+        "of `place` and `feed`"
     )
     return leading_axis_error(trees, why=why, more="update/many_steps")
 
@@ -556,8 +572,8 @@ def members_already(train_state: Any) -> ArgumentError | None:
         dtype = jnp.result_type(leaf)
         if jnp.issubdtype(dtype, jax.dtypes.prng_key) and np.ndim(leaf):
             why = _(
-                "`place` gives each member a random key of its own, from a single one; a train "
-                "state that has members or copies is placed already"
+                "`place` makes a random key for each member from a single key, so it cannot take a "
+                "train state that already has members or copies"
             )
             return _rejected(
                 "update/many_steps", path, describe(leaf), _("a single random key"), why
@@ -577,7 +593,7 @@ def replicas_axis(**trees: Any) -> LeadingAxisError | None:
 
 
 _BY_PMAP = _(
-    "pmap gives entry i of the leading axis to device i; `place` and `feed` of a runner make this "
+    "pmap gives entry i of the leading axis to device i; `place` and `feed` of a runner add this "
     "axis, and `unreplicate` removes it"
 )
 
@@ -591,15 +607,15 @@ def replicas_differ(drifted: dict[str, float], axis_name: str) -> ReplicaMismatc
 def processes_differ(different: Iterable[str]) -> ReplicaMismatchError:
     """Train states that are not the same in all processes."""
     why = _(
-        "each process creates its own copy, so all processes must start from the same seed or the "
-        "same file"
+        "each process creates its own copy of the train state, so all processes must start from "
+        "the same seed or the same file"
     )
     return ReplicaMismatchError(paths=as_lines(different), why=why)
 
 
 def batches_differ(everywhere: Sequence[tuple[int, Mapping[str, str]]]) -> ArgumentError | None:
     """Batches whose number, or kind, is not the same in all processes; None if they are."""
-    name = translated(_("number of the batch"))
+    name = translated(_("batch number"))
     first, *others = ({name: number, **kinds} for number, kinds in everywhere)
     differing = [
         f"{path}: {first.get(path)} (process 0), {other.get(path)} (process {i})"
@@ -607,18 +623,21 @@ def batches_differ(everywhere: Sequence[tuple[int, Mapping[str, str]]]) -> Argum
         for path in {**first, **other}
         if first.get(path) != other.get(path)
     ]
-    why = _("all processes run one program on equal parts of one batch")
-    expected = _("arrays of the same shapes and dtypes in all processes")
+    why = _("all processes run the same program on equal parts of the same batch")
+    expected = _("arrays with the same shapes and dtypes in all processes")
     return _of_processes("batch", "; ".join(differing), expected, why) if differing else None
 
 
 def mesh(given: Any, axis_name: str | None) -> ArgumentError | None:
     """What is no mesh, or an axis that it does not have; None if it is a mesh with this axis."""
     if not hasattr(given, "axis_names"):
-        why = _("a mesh gives the devices an axis with a name; data_mesh makes one")
+        why = _(
+            "a mesh arranges the devices along an axis with a name, and data_mesh creates such a "
+            "mesh"
+        )
         return _of_update("mesh", describe_tree(given), _("a mesh"), why)
     if axis_name is not None and axis_name not in given.axis_names:
-        why = _("the batch is split along an axis of the mesh")
+        why = _("the batch is split along this axis, so it must be an axis of the mesh")
         return _of_update("axis_name", repr(axis_name), ", ".join(map(repr, given.axis_names)), why)
     return explicit_mesh(given) if has_explicit_axes(given) else None
 
@@ -626,8 +645,8 @@ def mesh(given: Any, axis_name: str | None) -> ArgumentError | None:
 def explicit_mesh(mesh: Any) -> ArgumentError:
     """A mesh whose axes are explicit."""
     why = _(
-        "along Auto axes the compiler decides where each result lies; along explicit axes the loss "
-        "function may have to specify it"
+        "along Auto axes, the compiler decides how each result is sharded; along explicit axes, "
+        "the loss function may have to specify the sharding"
     )
     expected = _("a mesh with `axis_types=(jax.sharding.AxisType.Auto,) * {axes}`")
     expected = translated(expected).format(axes=mesh.devices.ndim)
@@ -637,8 +656,8 @@ def explicit_mesh(mesh: Any) -> ArgumentError:
 def unplaceable(path: str, leaf: Any, spec: Any, mesh: Any) -> MeshPlacementError:
     """A leaf that a mesh cannot hold as a rule says."""
     why = _(
-        "a rule has at most one entry for each axis of the leaf, which names axes of the mesh, and "
-        "the number of devices along them must divide the length of that axis"
+        "a rule has at most one entry for each axis of the leaf. An entry names axes of the mesh, "
+        "and the number of devices along these axes must divide the length of the leaf's axis"
     )
     shape, axes = jnp.shape(leaf), dict(mesh.shape)
     return MeshPlacementError(path=path, shape=shape, found=spec, mesh=axes, why=why)
@@ -649,8 +668,8 @@ def other_train_state(given: Any, first: Any) -> ArgumentError | None:
     if jax.tree.structure(given) == first:
         return None
     why = _(
-        "a step on a mesh is compiled for the structure of its first train state, which "
-        "another optimizer or another model changes: make a runner for each"
+        "a step on a mesh is compiled for the structure of its first train state. A different "
+        "optimizer or model changes the structure: make a separate runner for it"
     )
     shown, expected = _structures(given, jax.tree.unflatten(first, [0] * first.num_leaves))
     return _of_update("train_state", shown, expected, why)
@@ -665,7 +684,10 @@ def batch_elsewhere(batch: Any, place: Any) -> ArgumentError | None:
     """
     for path, leaf in leaves_by_path(batch=batch).items():
         if is_committed(leaf) and not leaf.sharding.is_equivalent_to(place, leaf.ndim):
-            why = _("`feed` sends each device its rows, of a batch that is not divided yet")
+            why = _(
+                "a step needs the rows of each device on that device: pass an undivided batch to "
+                "`feed`, which puts the rows there"
+            )
             return _of_update(path, str(leaf.sharding), str(place), why)
     return None
 
@@ -673,8 +695,8 @@ def batch_elsewhere(batch: Any, place: Any) -> ArgumentError | None:
 def traced_replicas(path: str) -> ArgumentError:
     """Replicas of which there are no numbers yet, because JAX is tracing."""
     why = _(
-        "replicas are compared by their numbers, which do not exist while JAX traces: a runner "
-        "compiles its step itself, so call it outside of `jit`, `grad` and `scan`, or pass "
+        "replicas are compared by their values, which tracers do not provide: a runner compiles "
+        "its step itself, so call it outside of `jit`, `grad` and `scan`, or pass "
         "check_replicas=False"
     )
     return _of_update(path, _("traced"), _("an array"), why)
@@ -683,8 +705,8 @@ def traced_replicas(path: str) -> ArgumentError:
 def compiled_step(step: Any) -> ArgumentError:
     """A step that something has compiled, which can no longer be given the name of an axis."""
     why = _(
-        "the runner compiles the step, with the name of its axis: pass what make_update or "
-        "make_evaluate returns"
+        "the runner itself compiles the step, together with the axis name: pass the step that "
+        "make_update or make_evaluate returns"
     )
     return _of_update("update", type(step).__name__, _("a step that is not compiled"), why)
 
@@ -693,7 +715,7 @@ def copied_already(tree: Any) -> ArgumentError | None:
     """A tree whose parts lie on several devices, as its copies do; None if none of them do."""
     for path, leaf in leaves_by_path(tree=tree).items():
         if not getattr(leaf, "is_fully_replicated", True):
-            why = _("copies are made of one replica; the `one` of a runner returns it")
+            why = _("copies are made from a single replica, which the `one` of a runner returns")
             return _of_update(path, str(leaf.sharding), _("an array on one device"), why)
     return None
 
@@ -710,7 +732,7 @@ def misplaced(path: str, leaf: Any, place: Any, mesh: Any) -> MeshPlacementError
 def batch_data(data: Any) -> ArgumentError:
     """Arrays without rows, or with different numbers of rows."""
     expected = _("arrays with the same number of rows, at least 1")
-    why = _("row i of every array belongs to the same example")
+    why = _("row i of every array must belong to the same example")
     return _of_data("data", describe_tree(data), expected, why)
 
 
@@ -725,7 +747,10 @@ def remainder(given: Any) -> ArgumentError:
 
 def unnamed_mask(data: Any) -> ArgumentError:
     """Data without names, among which the mask of the padded rows would have its place."""
-    why = _("each batch gets a mask of its real rows, which is found by its name")
+    why = _(
+        "each batch gets a mask of its real rows, which is added under a name, so the data must "
+        "have names too"
+    )
     return _of_data("data", describe_tree(data), _("named arrays"), why)
 
 
@@ -737,13 +762,19 @@ def batch_size(given: Any, rows: int, drops: bool) -> ArgumentError:
 
 def seed(given: Any, expected: str) -> ArgumentError:
     """A seed that NumPy or scikit-learn does not take."""
-    why = _("the same seed gives the same rows in the same order")
+    why = _(
+        "the seed determines the order of the rows: the same seed gives the same rows in the same "
+        "order"
+    )
     return _of_data("seed", repr(given), expected, why)
 
 
 def test_fraction(given: Any) -> ArgumentError:
     """A fraction that leaves no rows, or not one of each class, to one of the two sets."""
-    why = _("each set needs rows, of digits at least one of each class")
+    why = _(
+        "the training set and the test set both need rows, and with the digits at least one row of "
+        "each class"
+    )
     return _of_data(
         "test_fraction", repr(given), _("between 0 and 1, with rows for both sets"), why
     )
@@ -763,13 +794,13 @@ def part(given: Any) -> ArgumentError:
 
 def no_batches_to_stack(given: Any) -> ArgumentError:
     """Data, or one batch, in the place of batches."""
-    why = _("batches(data, batch_size) makes batches of data; a single batch stands in a list")
+    why = _("batches(data, batch_size) makes batches from data; put a single batch in a list")
     return _of_data("batches", describe_tree(given), _("an iterable of batches"), why)
 
 
 def stack_count(given: Any) -> ArgumentError:
     """A stack of no batches."""
-    return _of_data("count", repr(given), AT_LEAST_1, _("a stack holds at least one batch"))
+    return _of_data("count", repr(given), AT_LEAST_1, _("a stack must hold at least one batch"))
 
 
 # ---- Recipes
@@ -777,7 +808,7 @@ def stack_count(given: Any) -> ArgumentError:
 
 def loss_scale(given: Any) -> ArgumentError:
     """A loss scale that does not come from jmp."""
-    why = _("jmp knows how the scale changes from step to step")
+    why = _("an object of jmp also determines how the scale changes from step to step")
     return _of_recipes("loss_scale", repr(given), _("a jmp loss scale"), why)
 
 
@@ -800,8 +831,8 @@ def inner_loss_scale() -> LossScaleError:
 def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
     """Params that are not in the dtype of the policy."""
     why = _(
-        "the policy sets the dtype in which the params are kept, and the update changes exactly "
-        "these params: the method `cast_to_param` of a jmp policy converts them"
+        "the jmp policy determines the dtype of the params, which the update must not change: "
+        "convert the params with the method `cast_to_param` of the policy"
     )
     return _of_recipes("params", as_lines(wrong).strip(), dtype, why)
 
@@ -809,8 +840,8 @@ def param_dtypes(wrong: Iterable[str], dtype: Any) -> ArgumentError:
 def microbatches(count: Any, statistics: Any, fits: bool) -> ArgumentError:
     """A number of microbatches or a kind of statistics that is not possible."""
     why = _(
-        "the batch is split into `count` equal parts, and the running statistics count either each "
-        "part or the batch once"
+        "the batch is split into `count` equal parts, and the running statistics are updated "
+        'either once for each part ("each") or once for the whole batch ("once")'
     )
     if fits:
         return _of_recipes("statistics", repr(statistics), _('"each" or "once"'), why)
@@ -829,8 +860,8 @@ def uneven_microbatches(batch: Any, count: int) -> HaikuStateError | None:
 def missing_params() -> ArgumentError:
     """An update of an average that does not get the params."""
     why = _(
-        "the average is taken over the params after each update: pass the params to the update of "
-        "the optimizer, after the opt_state"
+        "the average is computed from the params after each update: pass the params to the update "
+        "function of the optimizer, after the opt_state"
     )
     return _of_recipes("params", None, "params", why)
 
@@ -842,8 +873,8 @@ def several_averages() -> ArgumentError:
         _("an opt_state with a single average"),
     )
     why = _(
-        "nothing says which average is meant; a single average around the whole optimizer covers "
-        "all params"
+        "the opt_state does not tell which average is meant; a single average around the whole "
+        "optimizer covers all params"
     )
     return _of_recipes("opt_state", value, expected, why)
 
@@ -869,15 +900,21 @@ def unsavable_leaf(path: str, leaf: Any, is_alone: bool) -> ArgumentError:
     is_array = isinstance(leaf, jax.Array | np.ndarray | np.generic)
     value = describe(leaf) if is_array else reprlib.repr(leaf)
     if not is_alone:
-        why = _("Orbax joins the names along a path by dots, so only one of the two would be saved")
-        return _of_storage(path, value, _("a leaf under a name of its own"), why)
+        why = _(
+            "Orbax joins the names along a path with dots, so only one of two leaves with the same "
+            "joined name would be saved"
+        )
+        return _of_storage(path, value, _("a leaf with a unique name"), why)
     if isinstance(leaf, jax.core.Tracer):
-        why = _("a traced value has no numbers yet: save outside of `jit` and `scan`")
+        why = _(
+            "a tracer only stands in for an array and cannot be saved: save outside of `jit` and "
+            "`scan`"
+        )
         return _of_storage(path, _("traced"), _("an array"), why)
-    expected = _("a random key, or an array of a dtype that JAX and Orbax keep")
+    expected = _("a random key, or an array with a dtype that both JAX and Orbax preserve")
     why = _(
-        "a checkpoint holds only what comes back unchanged: without jax_enable_x64, JAX keeps no "
-        "64 bits, and Orbax does not store every small dtype"
+        "a checkpoint must return every value unchanged, but without jax_enable_x64, JAX does not "
+        "keep 64-bit numbers, and Orbax does not store every small dtype"
     )
     return _of_storage(path, value, expected, why)
 
@@ -885,7 +922,9 @@ def unsavable_leaf(path: str, leaf: Any, is_alone: bool) -> ArgumentError:
 def unsavable_array(path: str, array: Any) -> ArgumentError:
     """An array that a file cannot hold."""
     expected = _("an array of numbers, under names without a colon")
-    why = _("the file has one entry for each array, called params:module:name:dtype")
+    why = _(
+        "the file has one entry for each array, with a name of the form params:module:name:dtype"
+    )
     return _of_storage(path, describe(array), expected, why)
 
 
@@ -899,8 +938,9 @@ def not_params(path: str, leaf: Any) -> ArgumentError:
 def key_in_numpy(path: str) -> ArgumentError:
     """A random key, which NumPy does not have."""
     why = _(
-        "NumPy has no random keys: keep its numbers, jax.random.key_data(key), from which "
-        "jax.random.wrap_key_data makes the key again; save_checkpoint saves keys as they are"
+        "NumPy has no type for random keys: save the numbers that jax.random.key_data(key) "
+        "returns, from which jax.random.wrap_key_data makes the key again, or use save_checkpoint, "
+        "which saves keys as they are"
     )
     return _of_storage(path, _("a random key"), _("an array of numbers"), why)
 
@@ -914,26 +954,26 @@ def checkpoint_step(train_state: Any, step: Any) -> ArgumentError:
 
 def checkpoint_directory(given: Any) -> ArgumentError:
     """A value that is no path, such as the train state in its place."""
-    why = _("the folder comes first, then the train state")
-    return _of_storage("directory", reprlib.repr(given), _("a folder of the file system"), why)
+    why = _("the folder is the first argument, and the train state is the second")
+    return _of_storage("directory", reprlib.repr(given), _("a folder in the file system"), why)
 
 
 def checkpoint_url(directory: str) -> ArgumentError:
     """A bucket, where checkpoints cannot be: its folders have no locks and no renaming."""
     why = _(
-        "a checkpoint is complete because its folder is renamed in one step, which a bucket cannot "
-        "do: mount the bucket, or copy complete checkpoints there"
+        "a checkpoint becomes complete when its folder is renamed in a single step, which is "
+        "impossible in a storage bucket: mount the bucket, or copy complete checkpoints there"
     )
-    return _of_storage("directory", repr(directory), _("a folder of the file system"), why)
+    return _of_storage("directory", repr(directory), _("a folder in the file system"), why)
 
 
 def checkpoint_name(directory: str) -> ArgumentError:
     """A path that the file system takes, and the library that writes the arrays does not."""
     why = _(
-        "Orbax writes arrays by TensorStore, which takes a path in UTF-8, without a backslash and "
-        "without a folder whose name ends in .__lock"
+        "Orbax writes arrays with TensorStore, which needs a path in UTF-8, without a backslash "
+        "and without a folder whose name ends in .__lock"
     )
-    return _of_storage("directory", ascii(directory), _("another name"), why)
+    return _of_storage("directory", ascii(directory), _("a path that TensorStore accepts"), why)
 
 
 def checkpoint_keep(keep: Any) -> ArgumentError:
@@ -948,8 +988,8 @@ def checkpoint_keep(keep: Any) -> ArgumentError:
 def checkpoint_position(position: Any) -> ArgumentError:
     """A position that JSON would change."""
     why = _(
-        "the position is stored as JSON: dicts with names, lists, strings, numbers, booleans and "
-        "None"
+        "the position is stored as JSON, which knows only dicts with string keys, lists, strings, "
+        "numbers, booleans and None"
     )
     expected = _("a JSON value that comes back unchanged")
     return _of_storage("position", reprlib.repr(position), expected, why)
@@ -958,8 +998,8 @@ def checkpoint_position(position: Any) -> ArgumentError:
 UNWRITABLE = (
     _("the older checkpoints are untouched"),
     _(
-        "saving needs a writable folder with enough free space, the same in all processes; the "
-        "older checkpoints are untouched"
+        "saving needs a writable folder with enough free space, which must be the same folder in "
+        "all processes; the older checkpoints are untouched"
     ),
 )
 """What is true of any error in a save, and what to add if it comes from the file system."""
@@ -995,10 +1035,10 @@ def checkpoints_locked(directory: Any) -> CheckpointDirectoryError:
 
 def checkpoints_of_another(directory: Any, other: int) -> CheckpointDirectoryError:
     """A folder with a step that this run has not reached, or with other leaves."""
-    reason = _("it holds a checkpoint of step {step} from a different train state")
+    reason = _("the folder holds a checkpoint of step {step} from a different train state")
     why = _(
-        "a later restore would read the checkpoint of the other train state; nothing was written "
-        "or replaced"
+        "otherwise, a later restore could read the checkpoint of the other train state; nothing "
+        "was written or replaced"
     )
     reason = translated(reason).format(step=other)
     return CheckpointDirectoryError(directory=directory, reason=reason, why=why)
@@ -1020,14 +1060,16 @@ def checkpoint_format(
 
 def folder_is_checkpoint(directory: Any) -> ArgumentError:
     """A checkpoint in the place of the folder that holds it."""
-    why = _("the folder that holds the checkpoints is asked for, from which the newest is restored")
-    expected = _("the folder around it")
+    why = _("pass the folder that contains the checkpoints, not a single checkpoint in it")
+    expected = _("the folder that contains this checkpoint")
     return _of_storage("directory", repr(str(directory)), expected, why)
 
 
 def renamed_checkpoint(step: int, saved: Any) -> str:
     """Say why a checkpoint is damaged: it has the name of another step."""
-    return translated(_("the folder {step} holds step {saved}")).format(step=step, saved=saved)
+    return translated(_("the folder {step} holds the checkpoint of step {saved}")).format(
+        step=step, saved=saved
+    )
 
 
 def missing_file(path: str) -> str:
@@ -1045,14 +1087,20 @@ def changed_file(path: str) -> str:
 
 def traced_call(call: Any) -> ArgumentError:
     """A value that is not a tuple with the arguments of a call."""
-    why = _("each call is a tuple, or a function that makes a tuple from the previous result")
+    why = _(
+        "each call is written as a tuple of arguments, or as a function that makes such a tuple "
+        "from the previous result"
+    )
     return _of_explain("a call", reprlib.repr(call), _("a tuple of arguments"), why)
 
 
 def static_argument(name: str, value: Any) -> ArgumentError:
     """A static argument that cannot be hashed, so that jit cannot look up a program."""
-    expected = _("a value that can be hashed, because it is static")
-    why = _("jit keeps one compiled program for each value of a static argument, by its hash")
+    expected = _("a hashable value, because the argument is static")
+    why = _(
+        "jit keeps one compiled program for each value of a static argument and finds it by the "
+        "hash of the value"
+    )
     return _of_explain(name, reprlib.repr(value), expected, why)
 
 
@@ -1061,15 +1109,15 @@ def static_argument(name: str, value: Any) -> ArgumentError:
 
 def timeout(given: Any) -> ArgumentError:
     """A time that a thread cannot wait."""
-    why = _("after that time without progress the process ends with a message")
+    why = _("if a process makes no progress for this long, it ends with a message")
     return _of_processes("timeout", repr(given), _("a positive number of seconds"), why)
 
 
 def process_identity(name: str, value: Any, expected: str) -> ArgumentError:
     """An address, a number of processes or an id that is not possible."""
     why = _(
-        "every process passes the address at which process 0 listens, the number of processes, and "
-        "its own id, counted from 0; under a scheduler, pass nothing"
+        "every process must pass the address at which process 0 listens, the number of processes, "
+        "and its own id, counted from 0; if a scheduler starts the processes, pass nothing"
     )
     return _of_processes(name, repr(value), expected, why)
 
@@ -1077,15 +1125,15 @@ def process_identity(name: str, value: Any, expected: str) -> ArgumentError:
 def no_scheduler(error: Exception | None) -> ProcessStartError:
     """No arguments, although no scheduler tells them; what JAX raised when it asked one, if so."""
     what = _(
-        "no address was given, and JAX does not learn from a scheduler which processes there are: "
-        "{reason}."
+        "no address was given, and JAX could not get information about the processes from a "
+        "scheduler: {reason}."
     )
     why = _(
-        "without an address, JAX reads the variables of the scheduler that started the process "
-        "(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the address, the number of "
-        "processes and the id of this process"
+        "without an address, JAX reads the environment variables of the scheduler that started the "
+        "process (Slurm, Open MPI, Kubernetes, a TPU pod); if there is no scheduler, pass the "
+        "address, the number of processes and the id of this process"
     )
-    reason = translated(_("it recognizes no scheduler"))
+    reason = translated(_("JAX does not recognize a scheduler here"))
     if isinstance(error, KeyError):
         reason = translated(_("{variable} is not set")).format(variable=error.args[0])
     elif error:
@@ -1100,7 +1148,7 @@ def taken_port(address: str, error: OSError) -> ProcessStartError:
     what = _("process 0 cannot listen at {address}: {reason}.")
     why = _(
         "the port must be free on the machine of process 0, and only one process may have "
-        "process_id=0; choose another port in all processes"
+        "process_id=0; choose a different port in all processes"
     )
     reason = os.strerror(error.errno or 0)
     return ProcessStartError(what=what, address=address, reason=reason, why=why)
@@ -1114,8 +1162,8 @@ def unjoined(address: str, count: int, index: int) -> ProcessStartError:
         "{index}."
     )
     why = _(
-        "start each process once, on a machine that can reach that address, with the same "
-        "num_processes and a process_id of its own"
+        "start each process once, on a machine that can reach this address, and give all processes "
+        "the same num_processes but different values of process_id"
     )
     return ProcessStartError(what=what, address=address, count=count, index=index, why=why)
 
@@ -1131,19 +1179,23 @@ def settings_differ(everywhere: Sequence[Mapping[str, Any]]) -> ProcessStartErro
     ]
     if not differences:
         return None
-    what = _("the processes disagree: {differences}.")
+    what = _("the processes have different settings: {differences}.")
     why = _(
-        "all processes run one program on one train state: start each process with the same "
-        "settings"
+        "all processes run the same program on the same train state: start each process with the "
+        "same settings"
     )
     return ProcessStartError(what=what, differences="; ".join(differences), why=why)
 
 
 def unconnectable_devices(here: int) -> ProcessStartError:
     """More CPU devices in one process than this JAX can connect to other processes."""
-    what = _("each process has {devices} CPU devices, but this JAX can connect only one of them.")
+    what = _(
+        "each process has {devices} CPU devices, but this version of JAX can connect only one of "
+        "them."
+    )
     why = _(
-        "before JAX 0.4.33, the devices of a process connected one after the other, while each of "
-        "them waited for all the others, so the first update would never end"
+        "before JAX 0.4.33, the devices of a process connect one after the other, although each of "
+        "them waits for all the others, so the first update would never end: use one device in "
+        "each process, or install a newer JAX"
     )
     return ProcessStartError(what=what, devices=here, why=why)

@@ -36,26 +36,26 @@ def address(page: str) -> str:
 
 
 class HaikuStateError(Exception):
-    """Base class of every error that this package raises on purpose.
+    """Base class of all errors that this package defines.
 
-    Each class stands for one fact and holds the texts for it. The code that raises the error
-    supplies the values that the texts mention. If that code knows what to write instead, it also
-    supplies ``wrong`` and ``right``; an error without them says only what happened and why. In
-    these lines, ``…`` stands for whatever the program has there. ``why`` and ``more`` replace the
-    texts of the class. The text is put together when the error is raised, in the reader's language;
-    code and names in it are not translated.
+    Each subclass stands for one kind of mistake and holds the texts for it. The code that raises
+    the error supplies the values that the texts mention. If that code knows the fix, it also
+    supplies the lines ``wrong`` and ``right``, in which ``…`` stands for other code of the program.
+    The values ``why`` and ``more``, if they are given, replace the texts of the class. The message
+    is put together in the reader's language when the error is raised; code and names in it are not
+    translated.
 
     Args:
-      values: the values of the placeholders in the texts.
+      values: the values for the placeholders in the texts of the class.
 
     Example:
       >>> from haiku_state.errors import TracedFlagError
       >>> line = {"wrong": "jax.jit(…)", "right": 'jax.jit(…, static_argnames="is_training")'}
       >>> print(TracedFlagError(name="is_training", **line))
-      `is_training` is traced, but Python has to read it during tracing.
+      `is_training` is traced, but Python has to read its value during tracing.
         wrong: jax.jit(…)
         right: jax.jit(…, static_argnames="is_training")
-        why:   jit, vmap and scan pass tracers, whose values Python cannot read. A flag that chooses between two programs must be a Python bool when the function is traced, by the static_argnames of jit or by functools.partial; what depends on data is chosen by jnp.where or jax.lax.cond
+        why:   jit, vmap and scan pass tracers, whose values Python cannot read. A flag that chooses between two programs must be a Python bool when the function is traced: use the static_argnames of jit, or functools.partial. To make a choice that depends on data, use jnp.where or jax.lax.cond
         more:  python -m haiku_state read haiku/batch_norm
     """  # noqa: E501
 
@@ -101,12 +101,12 @@ class HaikuStateError(Exception):
 class ArgumentError(HaikuStateError, ValueError, TypeError):
     """An argument has a value that the function cannot use.
 
-    This class is used for all arguments that are out of range, of the wrong kind, or in conflict
-    with each other. The code that raises the error supplies the reason.
+    This class is used for every argument that is out of range, has the wrong type, or conflicts
+    with another argument. The code that raises the error supplies the reason.
 
     Args:
-      values: ``argument``, ``value``, ``expected``, ``why``, ``more``, and ``wrong`` and ``right``
-        where it is sure what was meant.
+      values: the values ``argument``, ``value``, ``expected``, ``why`` and ``more``; also ``wrong``
+        and ``right`` if the intended line is known.
 
     Example:
       >>> from haiku_state import batches

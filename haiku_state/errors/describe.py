@@ -99,7 +99,7 @@ def shape_error(
         value=shape,
         expected=expected,
         why=_(
-            "init sets all shapes from the features of its inputs and the arguments of the "
+            "init determines all shapes from the features of its inputs and the arguments of the "
             "module: both must be the same in apply"
         ),
         more="haiku/pure_pair",
@@ -193,11 +193,18 @@ def number_error(**trees: Any) -> ArgumentError | None:
     for path, leaf in leaves_by_path(**trees).items():
         why = ""
         if isinstance(leaf, jax.ShapeDtypeStruct):
-            why = _("a shape has no numbers; jax.eval_shape calls a function with shapes alone")
+            why = _(
+                "a shape holds no numbers to compute with: to call a function with shapes only, "
+                "use jax.eval_shape"
+            )
         elif isinstance(leaf, Iterator):
-            why = _("one call takes one batch: take the batches out of an iterator in a loop")
+            why = _(
+                "a call takes a single batch: write a loop that takes the batches from the iterator"
+            )
         elif not _has_numbers(leaf):
-            why = _("JAX computes with numbers only: make numbers of labels, times and objects")
+            why = _(
+                "JAX computes only with numbers: convert labels, times and other objects to numbers"
+            )
         if why:
             expected = _("an array of numbers")
             return ArgumentError(
@@ -234,13 +241,13 @@ def division_error(batch: Any, parts: int, **texts: str) -> HaikuStateError | No
                 value=describe(leaf),
                 expected=_("an array with an entry for each row"),
                 why=_(
-                    "every leaf of a batch is divided by its rows, and a single number has none: "
-                    "repeat it for each row, keep it out of the batch, or make an array of a list "
-                    "of numbers"
+                    "every leaf of a batch is divided by rows, but a single number has no rows: "
+                    "repeat the number for each row, keep it out of the batch, or turn a list of "
+                    "numbers into an array"
                 ),
                 more="api/data",
             )
-    why = _("row i of every array belongs to the same example")
+    why = _("row i of every array must belong to the same example")
     if unequal := leading_axis_error({"batch": batch}, why=why, more="api/data"):
         return unequal
     rows = next((np.shape(leaf)[0] for leaf in leaves.values()), parts)

@@ -49,8 +49,8 @@ def named_errors(**trees: Any) -> Iterator[None]:
       ...     raise ValueError("If your transformed function uses hk.get_state …")
       Traceback (most recent call last):
         ...
-      haiku_state.errors.pairs.StatelessTransformError: the function was transformed without a place for state, as by hk.transform.
-        why:   the function keeps state, but its init and apply neither take nor return it; those of pure_pair, hk.transform_with_state and hk.multi_transform_with_state do
+      haiku_state.errors.pairs.StatelessTransformError: the function was transformed without support for state, for example by hk.transform.
+        why:   the function keeps state, but this init does not return the state, or this apply does not take it: use pure_pair, hk.transform_with_state or hk.multi_transform_with_state
         more:  python -m haiku_state read haiku/pure_pair
 
     References:
@@ -88,7 +88,7 @@ def loss_errors(**trees: Any) -> Iterator[None]:
                 raise
             value = re.sub(r"\.( Output was .*)?$", "", said)
             if "two-element tuple" in said:
-                value = _("not even a pair")
+                value = _("the result is not a pair")
             raise errors.LossFunctionError(value=value) from error
 
 
@@ -190,15 +190,19 @@ def init_error(init: Callable[..., Any], result: Any) -> errors.HaikuStateError:
     if getattr(init, "__module__", "").startswith("haiku.") and isinstance(result, Mapping):
         return errors.StatelessTransformError(
             why=_(
-                "a train state holds params and state, but this init returns only params; the init "
-                "of pure_pair also returns a state, which is empty if the function has none"
+                "a train state holds params and state, but this init returns only params: use "
+                "pure_pair, whose init also returns a state, which is empty if the function has "
+                "none"
             )
         )
     return errors.ArgumentError(
         argument="init(rng, …)",
         value=describe_tree(result),
         expected="(params, state)",
-        why=_("a train state holds params and state; without state it holds an empty dict"),
+        why=_(
+            "a train state holds params and state: if the model has no state, return an empty dict "
+            "as its state"
+        ),
         more="haiku/pure_pair",
     )
 
@@ -264,7 +268,7 @@ def _class_transformed(raised: _Raised) -> errors.HaikuStateError | None:
                 right=f"pure_pair(…{name})",
                 why=_(
                     "hk.transform_with_state calls its argument with the inputs, but calling a "
-                    "class only constructs a module, with the inputs as its arguments"
+                    "class only constructs a module and passes the inputs to its constructor"
                 ),
             )
     return None
@@ -337,15 +341,15 @@ def _unbound(raised: _Raised) -> errors.HaikuStateError:
         return errors.UnboundAxisError(
             axis=axis,
             why=_(
-                "hk.BatchNorm needs the axis in init too; the BatchNorm of this package does not, "
-                "and its names and shapes are the same"
+                "hk.BatchNorm needs the axis even in init: use the BatchNorm of this package, "
+                "which does not need it there and has the same names and shapes"
             ),
         )
     return errors.UnboundAxisError(
         axis=axis,
         why=_(
-            "only pmap, vmap or shard_map binds an axis; init runs on one device: leave out what "
-            "needs the axis if hk.running_init()"
+            "only pmap, vmap or shard_map binds an axis, and init runs without them on one device: "
+            "skip the code that needs the axis when hk.running_init() is true"
         ),
     )
 

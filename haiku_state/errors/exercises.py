@@ -5,10 +5,10 @@ from haiku_state.errors.language import deferred as _
 
 
 class ExerciseError(HaikuStateError, ValueError):
-    """An exercise or the folder of a learner does not exist or cannot be used.
+    """An exercise or a learner's folder does not exist or cannot be used.
 
     Args:
-      values: ``problem``, ``wrong``, ``right`` and ``why``.
+      values: the values for the placeholders ``problem``, ``wrong``, ``right`` and ``why``.
 
     Example:
       >>> from haiku_state import exercises

@@ -5,11 +5,11 @@ from haiku_state.errors.language import deferred as _
 
 
 class AttributeKindError(HaikuStateError, TypeError):
-    """A value is of a kind that a state cannot carry."""
+    """A value has a type that cannot be part of a state."""
 
     TEXT_WHAT = _("{path} is of type {kind}, which cannot be part of a state.")
     TEXT_WHY = _(
-        "such a value may change unnoticed or refer back to the instance; in attributes, keep "
+        "such a value may change unnoticed or refer back to the instance: in attributes, keep only "
         "arrays, numbers, lists, tuples, dicts and objects of your own classes, and pass "
         "everything else to the method"
     )
@@ -17,12 +17,12 @@ class AttributeKindError(HaikuStateError, TypeError):
 
 
 class SharedAttributeError(HaikuStateError, ValueError):
-    """Two attributes are the same mutable object."""
+    """Two attributes refer to the same mutable object."""
 
     TEXT_WHAT = _("{first} and {second} are the same mutable object.")
     TEXT_WHY = _(
-        "in a PyTree each leaf is independent: a change through one name would no longer be seen "
-        "through the other"
+        "in a PyTree, every leaf is independent, so a change through one name would no longer be "
+        "visible through the other name"
     )
     MORE = "api/pure"
 
@@ -32,7 +32,8 @@ class StaticAttributeError(HaikuStateError, TypeError):
 
     TEXT_WHAT = _("{method} changed something that is not state:{changes}")
     TEXT_WHY = _(
-        "anything that is not an array or a number, or that is named in `static`, is part of the "
-        "compiled program; keep what a method changes as a number or a bool"
+        "an attribute that is neither an array nor a number, or that is named in `static`, is part "
+        "of the compiled program; if a method changes a value, store it as an array, a number or a "
+        "bool"
     )
     MORE = "api/pure"

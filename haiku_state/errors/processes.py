@@ -12,8 +12,8 @@ class LateStartError(HaikuStateError, RuntimeError):
 
     TEXT_WHAT = _("JAX has already started in this process.")
     TEXT_WHY = _(
-        "JAX looks for the devices of all processes once, when it starts: call start_processes "
-        "once, before the first array"
+        "JAX looks for the devices of all processes only once, when it starts: call "
+        "start_processes once, before you create the first array"
     )
     MORE = "api/processes"
 
@@ -22,7 +22,7 @@ class ProcessStartError(HaikuStateError, RuntimeError):
     """A process cannot be connected to the other processes.
 
     Args:
-      values: ``what``, ``why``, and the values that ``what`` mentions.
+      values: the texts ``what`` and ``why``, and the values for their placeholders.
     """
 
     TEXT_WHAT = "{what}"
@@ -35,14 +35,14 @@ class ProcessStartError(HaikuStateError, RuntimeError):
 
 
 class LostProcessError(HaikuStateError, RuntimeError):
-    """A process that had joined has died or hangs."""
+    """Another process of the same training run has died or hangs."""
 
     TEXT_WHAT = _(
         "process {present} of {expected} is waiting for another process, which has died or has "
         "been stuck for {timeout:g} s."
     )
     TEXT_WHY = _(
-        "each update needs all processes: if one process is lost, all of them stop; start all of "
-        "them again from the last checkpoint"
+        "each update needs all processes: if one process is lost, all of them stop, so start all "
+        "of them again from the last checkpoint"
     )
     MORE = "api/processes"

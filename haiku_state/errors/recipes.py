@@ -5,26 +5,29 @@ from haiku_state.errors.language import deferred as _
 
 
 class MissingAverageError(HaikuStateError, ValueError):
-    """The given object contains no averaged params."""
+    """A train state or an opt_state has no average of some or all params."""
 
-    TEXT_WHAT = _("there is no average of:{paths}")
+    TEXT_WHAT = _("the opt_state holds no average of:{paths}")
     TEXT_WHY = _(
-        "the average is kept by `average_params` in the opt_state; params that `freeze_params` "
-        "freezes outside of it have no average, and only the whole train state holds their values"
+        "`average_params` keeps the average in the opt_state; params that `freeze_params` freezes "
+        "outside of it have no average: pass the whole train state, which holds their values"
     )
     MORE = "api/recipes"
 
 
 class NothingFrozenError(HaikuStateError, ValueError):
-    """A predicate that should select leaves selects none."""
+    """A predicate that should select leaves to freeze does not select any."""
 
-    TEXT_WHAT = _("the predicate matches no leaf. The leaves are:{names}")
-    TEXT_WHY = _("nothing would be frozen, and every leaf would silently continue to change")
+    TEXT_WHAT = _("the predicate does not match any leaf. The leaves are:{names}")
+    TEXT_WHY = _(
+        "with this predicate, nothing would be frozen, and every leaf would silently continue to "
+        "change"
+    )
     MORE = "api/recipes"
 
 
 class LossScaleError(HaikuStateError, ValueError):
-    """A loss is scaled twice, or not at all, where it must be scaled once."""
+    """A loss that must be scaled exactly once is scaled twice or not at all."""
 
     TEXT_WHAT = _("the loss must be scaled exactly once, but {problem}.")
     TEXT_WHY = _(

@@ -5,33 +5,35 @@ from haiku_state.errors.language import deferred as _
 
 
 class StateStructureError(HaikuStateError, ValueError):
-    """The returned state has different names than the state that was passed in."""
+    """The returned state has different names from the state that was passed in."""
 
     TEXT_WHAT = _("the returned state has different names (- removed, + added):{changes}")
     TEXT_WHY = _(
-        "init must create every name in every branch, and each call must return all names, also "
-        "those that it does not change; loops and checkpoints need a structure that stays the same"
+        "init must create every name in every branch, and each call must return all names, even "
+        "those that it does not change, because loops and checkpoints need a structure that stays "
+        "the same"
     )
     MORE = "api/pure"
 
 
 class StateShapeError(HaikuStateError, ValueError):
-    """A leaf of the returned state has a different shape."""
+    """A leaf of the returned state has a different shape than before."""
 
     TEXT_WHAT = _("the returned state has different shapes:{changes}")
     TEXT_WHY = _(
-        "the next call would need a different program: start with the shape that each call returns"
+        "with a new shape, the next call would need a different program: start with the shape that "
+        "each call returns"
     )
     MORE = "api/pure"
 
 
 class StateDtypeError(HaikuStateError, TypeError):
-    """A leaf of the returned state has a different dtype."""
+    """A leaf of the returned state has a different dtype than before."""
 
     TEXT_WHAT = _("the returned state has different dtypes:{changes}")
     TEXT_WHY = _(
-        "`jit` would retrace and `scan` would fail: start with a dtype that holds what each call "
-        "returns, and return that dtype"
+        "with a new dtype, `jit` would retrace and `scan` would fail: start with a dtype that "
+        "holds what each call returns, and return that dtype"
     )
     MORE = "api/pure"
 
@@ -41,20 +43,20 @@ class WeakTypeError(HaikuStateError, TypeError):
 
     TEXT_WHAT = _("the returned state has different weak types:{changes}")
     TEXT_WHY = _(
-        "a Python number has a weak type, which gives way to the type of an array: the next call "
-        "would be traced again"
+        "a Python number has a weak type, which gives way to the type of an array, so the next "
+        "call would be traced again: give the number a dtype"
     )
     MORE = "api/pure"
 
 
 class LeakedTracerError(HaikuStateError, TypeError):
-    """Params, state or metrics are tracers of a transformation that has ended."""
+    """Params, state or metrics contain tracers of a transformation that has ended."""
 
     TEXT_WHAT = _("these values were made inside a JAX transformation that has ended:{paths}")
     TEXT_WHY = _(
-        "a value that is computed inside a JAX transformation can leave it only as a result: "
-        "anything else that keeps it, such as a list or an attribute, holds a tracer without a "
-        "value"
+        "a value that is computed inside a JAX transformation can leave it only as a result: a "
+        "list or an attribute that keeps the value holds a tracer, which cannot be used once the "
+        "transformation has ended"
     )
     MORE = "haiku/jax_inside_haiku"
 
@@ -62,21 +64,21 @@ class LeakedTracerError(HaikuStateError, TypeError):
 # why params or state of Haiku leak, and what to do
 LEAKED_IN_HAIKU = _(
     "a JAX transformation does not know Haiku's params, state and random keys, so what a module "
-    "creates, writes or draws inside it leaks out as a tracer, as does what a list or an attribute "
-    "keeps. `hk.scan`, `hk.remat`, `hk.grad` and the like carry Haiku's values through, if modules "
-    "and state were created before; `jax.jit` and `jax.vmap` belong around apply; anything else "
-    "gets out only as a result"
+    "creates, writes or draws inside it leaks out as a tracer, and so does what a list or an "
+    "attribute keeps. `hk.scan`, `hk.remat`, `hk.grad` and the like carry Haiku's values through, "
+    "if modules and state were created before; use `jax.jit` and `jax.vmap` around apply; return "
+    "any other value as a result"
 )
 
 
 class DeviceStackedError(HaikuStateError, ValueError):
-    """The leaves have a leading axis of replicas where one replica is expected."""
+    """A leaf has an additional leading axis, although a single replica is expected."""
 
-    TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has a leading axis.")
+    TEXT_WHAT = _("{path} has shape {shape} instead of {expected}: it has an extra leading axis.")
     TEXT_WHY = _(
-        "stacked arrays would silently broadcast. If they are the copies of all devices, "
-        "`unreplicate` takes one; the members of an ensemble belong in `vmap_update` or "
-        "`jax.vmap(apply)`; anything else must have the shape that init gave it"
+        "stacked arrays would silently broadcast. If they are the copies of all devices, take one "
+        "with `unreplicate`; if they are the members of an ensemble, use `vmap_update` or "
+        "`jax.vmap(apply)`; any other array must have the shape that init gave it"
     )
     MORE = "update/pmapped_update"
 
@@ -87,7 +89,7 @@ class CounterStoppedError(HaikuStateError, ValueError):
     TEXT_WHAT = _("these counters did not advance in training:{paths}")
     TEXT_WHY = _(
         "the returned state was dropped, is_training was False, or a mask left no rows: the "
-        "running statistics stay what they were, yet evaluation looks plausible. If some state is "
+        "running statistics stay unchanged, yet the evaluation looks plausible. If some state is "
         "meant to stay unchanged, exempt it: `frozen=lambda module, *_: module in {modules}`"
     )
     MORE = "haiku/batch_norm"
@@ -98,7 +100,7 @@ class CounterAdvancedError(HaikuStateError, ValueError):
 
     TEXT_WHAT = _("these counters advanced in evaluation:{paths}")
     TEXT_WHY = _(
-        "evaluation would learn from the very data that the model is judged by: pass "
+        "evaluation would learn from the very data on which the model is judged: pass "
         "is_training=False to modules that take it, and update_stats=False to a moving average"
     )
     MORE = "haiku/batch_norm"

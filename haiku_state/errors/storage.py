@@ -8,10 +8,10 @@ from haiku_state.errors.language import translated
 
 
 class CheckpointDirectoryError(HaikuStateError, OSError):
-    """A directory of checkpoints cannot be used: it belongs to a different run or is inaccessible.
+    """A directory of checkpoints is not accessible or belongs to a different run.
 
     Args:
-      values: ``directory``, ``reason`` and ``why``.
+      values: the values for the placeholders ``directory``, ``reason`` and ``why``.
     """
 
     TEXT_WHAT = _("the checkpoints in {directory} cannot be used: {reason}.")
@@ -23,16 +23,16 @@ class CheckpointDirectoryError(HaikuStateError, OSError):
 
 
 class DamagedFileError(HaikuStateError, ValueError):
-    """A file is damaged or was written by something else, or no checkpoint is intact.
+    """A file is damaged or was written by another program, or no checkpoint is intact.
 
     Args:
-      values: ``path`` and ``damage``.
+      values: the values for the placeholders ``path`` and ``damage``.
     """
 
     TEXT_WHAT = _("{path} is damaged, or was written by something else:{damage}")
     TEXT_WHY = _(
-        "nothing was loaded, because its numbers may be wrong: restore the file from a copy, or "
-        "save again under a different name"
+        "nothing was loaded, because the numbers in the file may be wrong: restore the file from a "
+        "copy, or save again under a different name"
     )
     MORE = "api/storage"
 
@@ -41,22 +41,23 @@ class SavedMismatchError(HaikuStateError, ValueError):
     """The saved data belongs to a different model, optimizer or run.
 
     Args:
-      values: ``saved``, ``wanted`` and ``differences``.
+      values: the values for the placeholders ``saved``, ``wanted`` and ``differences``.
     """
 
     TEXT_WHAT = _("{saved} does not fit {wanted} (- missing, + unknown):{differences}")
     TEXT_WHY = _(
-        "what is restored must have the leaves of what was saved: the same model, optimizer and "
-        "settings, and the whole of what was saved, in its place; nothing was loaded"
+        "the tree to restore must have the leaves of the saved tree: use the same model, optimizer "
+        "and settings, and pass everything that was saved, each part in its place; nothing was "
+        "loaded"
     )
     MORE = "api/storage"
 
 
 class SkippedCheckpointWarning(UserWarning):
-    """A checkpoint is damaged, so an older one was restored.
+    """A damaged checkpoint was skipped, and an older checkpoint was restored.
 
     Args:
-      values: what the placeholders of the text stand for.
+      values: the values for the placeholders in the text of the warning.
 
     Example:
       >>> from haiku_state.errors import SkippedCheckpointWarning
@@ -77,11 +78,11 @@ class SkippedCheckpointWarning(UserWarning):
 
 
 class UndeletedCheckpointWarning(UserWarning):
-    """A checkpoint was saved, but an old one cannot be deleted.
+    """A checkpoint was saved, but an old checkpoint cannot be deleted.
 
     Args:
-      folder: what was to be deleted.
-      reason: why it is still there.
+      folder: the folder that cannot be deleted.
+      reason: the reason why the folder cannot be deleted.
 
     Example:
       >>> from haiku_state.errors import UndeletedCheckpointWarning

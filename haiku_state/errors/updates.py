@@ -11,9 +11,9 @@ class LossFunctionError(HaikuStateError, TypeError):
 
     TEXT_WHAT = _("loss_fn does not return `(loss, (state, metrics))`: {value}.")
     TEXT_WHY = _(
-        "the gradient needs one scalar loss of a floating dtype; the new state and the metrics "
-        "are returned with it. A metric is one number, because it is averaged over devices and "
-        'microbatches; the update itself adds the metric "loss"'
+        "the gradient needs one scalar loss of a floating dtype; return the new state and the "
+        "metrics along with the loss. A metric is one number, because it is averaged over devices "
+        'and microbatches; the update itself adds the metric "loss"'
     )
     MORE = "update/jitted_update"
 
@@ -31,20 +31,20 @@ class DonatedBufferError(HaikuStateError, RuntimeError):
 
 
 class SharedBufferError(HaikuStateError, ValueError):
-    """Two leaves of a train state are one buffer, which cannot be donated twice."""
+    """Two leaves of a train state share one buffer, which cannot be donated twice."""
 
-    TEXT_WHAT = _("these are the same array:{paths}")
+    TEXT_WHAT = _("these leaves are the same array:{paths}")
     TEXT_WHY = _(
-        "the update reuses the memory of each leaf, but the memory of one array can be reused "
-        "only once: copy all but one of them with jnp.copy"
+        "the update reuses the memory of each leaf, but the memory of one array can be reused only "
+        "once: copy all but one of these leaves with jnp.copy"
     )
     MORE = "update/jitted_update"
 
 
 class BatchDivisionError(HaikuStateError, ValueError):
-    """The rows of a batch do not divide into equal parts."""
+    """The rows of a batch cannot be divided into equal parts."""
 
-    TEXT_WHAT = _("a batch of {rows} rows does not divide among {parts} {kind}.")
+    TEXT_WHAT = _("a batch of {rows} rows cannot be divided equally among {parts} {kind}.")
     TEXT_WHY = _(
         "every device must get the same number of rows, because all devices run the same program"
     )
@@ -55,31 +55,31 @@ class BatchDivisionError(HaikuStateError, ValueError):
 
 
 class DeviceCountError(HaikuStateError, ValueError):
-    """More devices were requested than there are."""
+    """More devices were requested than JAX has started with."""
 
     TEXT_WHAT = _("{wanted} devices were requested, but JAX has started with {started}.")
     TEXT_WHY = _(
         "the number of CPU devices is fixed when JAX starts, by XLA_FLAGS, jax_num_cpu_devices or "
-        "use_devices: request enough there, before the first computation"
+        "use_devices: request enough devices there, before the first computation"
     )
     MORE = "update/devices"
 
 
 class ReplicaMismatchError(HaikuStateError, ValueError):
-    """Replicas that should be equal differ."""
+    """Replicas that should be equal are different."""
 
     TEXT_WHAT = _("the replicas differ:{paths}")
     TEXT_WHY = _(
-        "each device has rows and random keys of its own, and what it computes from them is not "
-        'averaged: modules that take `cross_replica_axis="{axis}"` average their statistics, and '
-        "`jax.lax.pmean` averages, and `jax.lax.psum` counts, anything else; a runner whose "
-        "replicas may differ takes check_replicas=False"
+        "each device has its own rows and random keys, and some of the results that it computes "
+        'from them are not combined over the devices: pass `cross_replica_axis="{axis}"` to '
+        "modules that keep statistics, use `jax.lax.pmean` for other averages and `jax.lax.psum` "
+        "for counts; if the replicas are meant to differ, pass check_replicas=False to the runner"
     )
     MORE = "update/meshes"
 
 
 class LeadingAxisError(HaikuStateError, ValueError):
-    """The leading axis of a leaf is missing, or has the wrong length."""
+    """The leading axis of a leaf is missing or has the wrong length."""
 
     TEXT_WHAT = _("{path} has shape {shape}, but {problem}.")
     TEXT_WHY = "{why}"
@@ -87,13 +87,14 @@ class LeadingAxisError(HaikuStateError, ValueError):
 
 
 class MeshPlacementError(HaikuStateError, ValueError):
-    """A leaf of a train state is not where the update step on a mesh needs it."""
+    """The placement of a leaf of a train state does not fit the update step on a mesh."""
 
     TEXT_WHAT = _(
         "{path} of shape {shape} has the placement {found}, which does not fit the mesh {mesh}."
     )
     TEXT_WHY = _(
         "a compiled step on a mesh expects each leaf with a fixed placement and returns it with "
-        "the same placement: `place` of the runner puts a train state of one replica there"
+        "the same placement: pass a train state of one replica to `place` of the runner, which "
+        "puts its leaves there"
     )
     MORE = "api/update"

@@ -17,14 +17,16 @@ class MissingExtraError(HaikuStateError, ImportError):
     """An optional library is not installed.
 
     Args:
-      library: the library that is not installed.
-      extra: the extra of this package that requires it. The command in the text installs what is
-        missing from that extra, wherever this package came from.
+      library: the name of the library that is not installed.
+      extra: the extra of this package that requires the library. The command in the message
+        installs everything that is missing from this extra, no matter how this package was
+        installed.
     """
 
     TEXT_WHAT = _("{library} is not installed.")
     TEXT_WHY = _(
-        "the core of the package works without it; `python -m pip install {requirements}` adds it"
+        "the core of the package works without this library; `python -m pip install "
+        "{requirements}` installs it"
     )
     MORE = "index"
 

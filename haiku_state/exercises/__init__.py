@@ -26,10 +26,10 @@ def stub(name: str) -> str:
     """Return the starter code of an exercise, with its comments in the reader's language.
 
     Args:
-      name: which exercise.
+      name: the name of the exercise.
 
     Raises:
-      ExerciseError: if there is no such exercise.
+      ExerciseError: if there is no exercise with this name.
 
     Example:
       >>> from haiku_state import exercises
@@ -42,13 +42,13 @@ def stub(name: str) -> str:
 
 
 def solution(name: str) -> str:
-    """Return an answer that passes.
+    """Return the solution of an exercise, which is an answer that passes all checks.
 
     Args:
-      name: which exercise.
+      name: the name of the exercise.
 
     Raises:
-      ExerciseError: if there is no such exercise.
+      ExerciseError: if there is no exercise with this name.
 
     Example:
       >>> from haiku_state import exercises
@@ -64,15 +64,16 @@ def check(name: str, source: str, file: str = "") -> "Result":
     """Check an answer in a separate process, on inputs that are not known in advance.
 
     Args:
-      name: which exercise.
+      name: the name of the exercise.
       source: the answer, as Python code.
-      file: the file that the answer is from, which the messages name.
+      file: the path of the answer's file, which the result shows.
 
     Returns:
-      The result, even if the answer does not end, crashes or cannot be parsed. ``print`` shows it.
+      The result, even if the answer never ends, crashes or cannot be parsed. ``print`` shows the
+      result as text.
 
     Raises:
-      ExerciseError: if there is no such exercise.
+      ExerciseError: if there is no exercise with this name.
 
     Example:
       >>> from haiku_state import exercises
@@ -88,10 +89,10 @@ def check(name: str, source: str, file: str = "") -> "Result":
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Make cells checkable: run ``%load_ext haiku_state.exercises``, then ``%%exercise NAME``.
+    """Let ``%load_ext haiku_state.exercises`` add ``%%exercise NAME``, which checks a cell.
 
     Args:
-      shell: the shell of IPython.
+      shell: the IPython shell.
     """
     from haiku_state.exercises.notebook import exercise_magic
 

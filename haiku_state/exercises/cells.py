@@ -54,11 +54,13 @@ NO_ABOUT = _(
 )
 NOT_CLOSED = _("`# <solution>` and `# </solution>` do not come in pairs")
 NO_HINTS = _("the docstring does not end with a list of three hints")
-NO_FUNCTION = _("the cell defines no function `{name}`")
+NO_FUNCTION = _("the cell does not define a function `{name}`")
 UNKNOWN_CELL = _("`{word}` is not a kind of cell")
-NO_CHECK = _("there is no check")
+NO_CHECK = _("the file contains no check")
 UNKNOWN_PROPERTY = _("`{word}` is not a property of a check; the properties are {known}")
-NO_TEXT = _("the idea `{name}` has no text; write it as a comment below the line")
+NO_TEXT = _(
+    "the idea `{name}` has no text; write the text as a comment below the line that names the idea"
+)
 
 
 SHARED = {idea.name: idea for idea in vars(ideas).values() if isinstance(idea, Idea)}

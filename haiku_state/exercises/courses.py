@@ -25,7 +25,7 @@ UNKNOWN = _("there is no exercise {name}")
 WHY_UNKNOWN = _("the command `exercises list` shows all names")
 NO_COURSE = _("there is no exercise in {path}")
 WHY_NO_COURSE = _("a course is a folder with a file of cells for each exercise")
-NO_FILE = _("{order}, line {line}: there is no file {name}.py beside it")
+NO_FILE = _("{order}, line {line}: there is no file {name}.py in the same folder")
 WHY_NO_FILE = _("each indented line is the name of a file of the course, without `.py`")
 
 
@@ -114,7 +114,7 @@ class Course:
         return stub_of(self.load(given).program)
 
     def solution(self, given: str) -> str:
-        """Return an answer that passes."""
+        """Return the solution of an exercise, which is an answer that passes all checks."""
         return solution_of(self.load(given).program)
 
 

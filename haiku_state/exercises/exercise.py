@@ -27,12 +27,13 @@ vectorized one. ``keys``: no key is used twice. ``types``: the dtypes are those 
 
 @dataclass(frozen=True)
 class Idea:
-    """An idea that a wrong answer lacks.
+    """An idea of the course that a learner who gives a wrong answer has not understood yet.
 
     Args:
-      name: its name, such as ``"dropped state"``.
+      name: the name of the idea, such as ``"dropped state"``.
       text: the text of the idea, in English. It explains the idea without giving the answer away.
-      lesson: where the idea is taught, as ``page#anchor``; empty for the lesson of the exercise.
+      lesson: where the idea is taught, as ``page#anchor``; empty if that is the lesson of the
+        exercise.
     """
 
     name: str
@@ -42,13 +43,15 @@ class Idea:
 
 @dataclass(frozen=True)
 class Program:
-    """Functions that replace functions of the solution, and what the result shows.
+    """Functions that replace functions of the solution, and what the resulting program shows.
 
     Args:
-      code: the functions, with as many empty lines above them as in the file.
-      line: where they begin in the file.
-      idea: what a learner who writes this has not understood; None for a correct answer.
-      title: what is different in a correct answer.
+      code: the code of the functions, after enough empty lines that its line numbers match the
+        file.
+      line: the line of the file at which the functions begin.
+      idea: the idea that a learner who writes these functions has not understood; None if the
+        functions are a correct answer.
+      title: how a correct answer differs from the solution; empty for a wrong answer.
     """
 
     code: str
@@ -59,15 +62,15 @@ class Program:
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a correct answer does; the code of the check is in the file of the exercise.
+    """A check of one thing that a correct answer must do; its code is in the exercise's file.
 
     Args:
-      title: what it is, in one line, in English.
-      properties: the properties that must hold as well, chosen from the values of `PROPERTIES`.
+      title: what a correct answer does, in one line of English.
+      properties: the properties that are also checked, chosen from the values of `PROPERTIES`.
       tolerance: the relative and absolute tolerance for floating-point numbers.
       draws: how many times the inputs are drawn.
-      names: what the parts of the result are called, if it is a tuple.
-      line: where it begins in the file.
+      names: the names of the parts of the result, if the result is a tuple.
+      line: the line of the file at which the check begins.
     """
 
     title: str
@@ -110,12 +113,12 @@ class Exercise(Heading):
     """One exercise, as described by its file.
 
     Args:
-      name: the name of its file.
-      folder: the folder of its file.
-      text: the file itself.
-      program: the starter code and a correct answer, in one text.
+      name: the name of the exercise, which is the name of its file without the ending.
+      folder: the folder that contains the exercise's file.
+      text: the whole text of the file.
+      program: the starter code and the solution, together in one text.
       checks: the checks that a correct answer passes, in the order in which they are shown.
-      programs: the wrong programs and the other right programs.
+      programs: the wrong programs, and the correct programs other than the solution.
     """
 
     name: str

@@ -19,18 +19,22 @@ DEFAULT = "haiku_exercises"
 NONE_STARTED = _("no exercise was started in {path}")
 DAMAGED = _("the content of {path} was not written by this command")
 WHY_PROGRESS = _(
-    "it records which exercises you have passed; move it elsewhere, and the next checks will "
+    "the file records which exercises you have passed; move it elsewhere, and the next checks will "
     "record them again"
 )
 WHY_STARTED = _("the command looks for progress.json in this folder and in haiku_exercises")
 NOT_FOUND = _("{path} does not exist")
 WHY_NOT_FOUND = _(
-    "the command start creates the file, which is checked in the folder where it was created"
+    "create the file with the command start, and check it in the folder where it was created"
 )
 NOT_A_FILE = _("{path} is not a file")
-WHY_NOT_A_FILE = _("an answer is a single file; if something else has its name, move it elsewhere")
+WHY_NOT_A_FILE = _(
+    "an answer must be a file; if a folder or anything else has this name, move it elsewhere"
+)
 NOT_TEXT = _("{path} is not valid UTF-8 text")
-WHY_NOT_TEXT = _("Python reads a file as UTF-8, unless its first line names another encoding")
+WHY_NOT_TEXT = _(
+    "Python reads a file as UTF-8 unless the first line of the file names another encoding"
+)
 
 
 class Folder:

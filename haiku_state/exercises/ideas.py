@@ -8,109 +8,123 @@ from haiku_state.exercises.exercise import Idea
 MUTATION = Idea(
     "mutation",
     _(
-        "jit runs such a line only while it traces, so its change happens once and not in every "
-        "call. A function must return what it changes as a result."
+        "A pure function must not change anything outside of itself: under jit, such a change "
+        "happens only while the function is traced. Everything that changes must be returned as a "
+        "result."
     ),
     "state/stateful_computations#why-it-stopped-counting",
 )
 HIDDEN_INPUT = Idea(
     "hidden input",
     _(
-        "The value is read while jit traces and is a constant from then on. Everything that a "
-        "result depends on must be passed in as an argument."
+        "A value from outside is read while jit traces the function and is a constant from then "
+        "on. Everything that a result depends on must be passed in as an argument."
     ),
     "pure/thinking_in_jax#a-global-is-baked-in",
 )
 OUTPUT = Idea(
     "output",
-    _("A print runs only while jit traces. If a caller needs a value, return it as a result."),
+    _(
+        "Under jit, a function prints only while it is traced. A value that the caller needs must "
+        "be returned as a result."
+    ),
     "pure/thinking_in_jax#what-jit-sees",
 )
 LEAK = Idea(
     "leak",
     _(
-        "A tracer is valid only while its function is traced, so the only way out of the function "
-        "is to be returned."
+        "A tracer is valid only while the function is traced, so a value that is needed afterwards "
+        "must be returned as a result."
     ),
     "haiku/jax_inside_haiku#a-leaked-tracer-fails-at-its-next-use",
 )
 FROZEN_VALUE = Idea(
     "frozen value",
-    _("What a function reads from outside is a constant of the compiled program."),
+    _(
+        "A value that a function reads from outside becomes a constant in the compiled program. A "
+        "value that may change must be passed in as an argument."
+    ),
     "pure/thinking_in_jax#a-global-is-baked-in",
 )
 REFERENCE = Idea(
     "reference",
-    _("A ref is changed in place, but here the state should be an argument and a result."),
+    _(
+        "A ref is changed in place, but here the state must be passed in as an argument and "
+        "returned as a result."
+    ),
     "state/stateful_computations#the-other-way-a-ref",
 )
 CHANGED_ARGUMENT = Idea(
     "changed argument",
     _(
-        "The caller's own state was changed. A pure function does not change its arguments and "
-        "returns a new state."
+        "An argument was changed, although it belongs to the caller. A pure function must leave "
+        "its arguments as they are and return new values."
     ),
     "state/stateful_computations#the-state-as-an-argument-and-a-result",
 )
 NOT_REPEATABLE = Idea(
     "not repeatable",
     _(
-        "The same arguments gave two different results, so the result also depends on something "
-        "else."
+        "Two calls with the same arguments gave different results, so the result also depends on "
+        "something else. It must depend only on the arguments."
     ),
     "state/stateful_computations#the-state-as-an-argument-and-a-result",
 )
 JIT_DIFFERS = Idea(
     "jit differs",
     _(
-        "When compiled, the function behaves differently: jit records the operations on arrays and "
-        "nothing else that Python does."
+        "The function behaves differently when it is compiled. jit records only operations on "
+        "arrays, so whatever must happen in every call should be such an operation."
     ),
     "pure/thinking_in_jax#what-jit-sees",
 )
 STATIC_VALUE = Idea(
     "static value",
     _(
-        "A static argument is part of the program, so it must be hashable, which an array is not, "
-        "and each of its values needs its own program. A value that changes from call to call "
-        "should not be static."
+        "The value of a static argument becomes part of the compiled program, so it must be "
+        "hashable, which an array is not, and every new value needs another compilation. A value "
+        "that changes from call to call should not be static."
     ),
     "update/jitted_update#the-learning-rate-is-not-a-static-argument",
 )
 NOT_TRACEABLE = Idea(
     "not traceable",
     _(
-        "The function cannot be traced: a traced argument has a shape and a dtype, but no value "
-        "that Python could use."
+        "The function cannot be traced because Python needs the value of a tracer, which has only "
+        "a shape and a dtype. Python code must depend only on values that are known during tracing."
     ),
     "pure/thinking_in_jax#an-if-on-an-argument",
 )
 VMAP_DIFFERS = Idea(
     "vmap differs",
     _(
-        "When vectorized, the function behaves differently: each row must depend only on its own "
-        "inputs."
+        "The function behaves differently when it is vectorized. The result for a row must depend "
+        "only on the inputs of this row."
     ),
     "pure/transformations#vmap-many-at-once",
 )
 KEY_REUSED = Idea(
     "key reused",
-    _("A key that is used twice gives the same numbers twice: split it, and use each part once."),
+    _(
+        "A random key must be used only once, either to draw numbers or to make new keys. If it is "
+        "used twice, the results are not independent."
+    ),
     "haiku/randomness#same-key-same-mask",
 )
 STRUCTURE = Idea(
     "structure",
     _(
-        "The result has a different tree structure: a state must keep its structure from step to "
-        "step."
+        "The tree structure of the result is not as expected. A state must keep its structure from "
+        "step to step."
     ),
     "state/pytrees#what-is-a-leaf-and-what-is-not",
 )
 DTYPE = Idea(
     "dtype",
     _(
-        "The numbers are right, but their types are different: if the dtype or weak type of a "
-        "state changes, the function is traced again and does not fit into a scan."
+        "The numbers are right, but their types are not. A state must keep its dtype and its weak "
+        "type: if either changes, jit traces the function again, and a scan does not accept a new "
+        "dtype."
     ),
     "update/jitted_update#python-numbers-and-weak-types",
 )
@@ -118,8 +132,9 @@ DTYPE = Idea(
 KEY_DATA = Idea(
     "key data",
     _(
-        "A file holds numbers, and a random key is not a number: `jax.random.key_data` returns its "
-        "numbers, and `jax.random.wrap_key_data` makes them a key again."
+        "A random key is not an array of numbers. Before it is saved, `jax.random.key_data` must "
+        "turn it into numbers, and after it is loaded, `jax.random.wrap_key_data` must turn the "
+        "numbers into a key again."
     ),
     "haiku/randomness#same-key-same-mask",
 )
@@ -127,53 +142,65 @@ KEY_DATA = Idea(
 IMMUTABLE = Idea(
     "immutable",
     _(
-        "The elements of a JAX array cannot be assigned: `x.at[i].set(y)` returns a new array in "
-        "which they are changed."
+        "The elements of a JAX array cannot be assigned. The program should use `x.at[i].set(y)`, "
+        "which returns a new array with the changed elements."
     ),
     "pure/arrays_and_numpy#arrays-that-never-change",
 )
 SCALAR_LOSS = Idea(
     "scalar loss",
     _(
-        "`jax.grad` differentiates a function that returns one number. What else the function "
-        "returns must be a second result, declared with `has_aux=True`."
+        "`jax.grad` differentiates a function that returns a single number. Everything else that "
+        "the function returns must be in a second result, which is declared with `has_aux=True`."
     ),
     "pure/transformations#a-result-beside-the-loss",
 )
 CARRY = Idea(
     "carry",
     _(
-        "The carry of a loop keeps its structure, shapes and dtypes: what the body returns must "
-        "be like what it receives."
+        "The carry of a loop must keep its structure, shapes and dtypes, so the body must return a "
+        "carry of the same form as the carry that it receives."
     ),
     "state/stateful_computations#the-general-strategy",
 )
 BRANCHES = Idea(
     "branches",
-    _("All branches return the same structure, shapes and dtypes, since one program holds both."),
+    _(
+        "All branches must return the same structure, shapes and dtypes, because the compiled "
+        "program contains all of them."
+    ),
     "pure/thinking_in_jax#an-if-on-an-argument",
 )
 UNBOUND_AXIS = Idea(
     "unbound axis",
-    _("An axis has a name only inside the transformation that is given this name for it."),
+    _(
+        "The name of an axis exists only inside the transformation that defines it, so every "
+        "operation that uses the name must run there."
+    ),
     "update/devices#exchange-along-the-axis",
 )
 DELETED = Idea(
     "donated",
-    _("An array that was donated to a compiled program is gone: only what came out is left."),
+    _(
+        "A call deletes the arrays that are donated to it. Afterwards, the program must use only "
+        "the results of the call, or copies that were made before it."
+    ),
     "update/jitted_update#the-old-train-state-is-gone",
 )
 OUTSIDE = Idea(
     "outside of a transform",
     _(
-        "Parameters, state and keys of Haiku exist only while `init` or `apply` of a transformed "
-        "function runs."
+        "Params, state and keys of Haiku exist only while `init` or `apply` of a transformed "
+        "function runs, so modules must be created and called inside such a function."
     ),
     "haiku/pure_pair#hktransform_with_state-makes-the-pair",
 )
 NO_KEY = Idea(
     "no key",
-    _("`hk.next_rng_key` splits the key that `init` or `apply` was called with, so it needs one."),
+    _(
+        "`hk.next_rng_key` splits the key that is passed to `init` or `apply`, so a key must be "
+        "passed to them."
+    ),
     "haiku/randomness#same-key-same-mask",
 )
 
@@ -181,59 +208,67 @@ NO_KEY = Idea(
 NOT_STATE = Idea(
     "not in the state",
     _(
-        "`init` and `apply` construct the module again in each run. Whatever must last from one "
-        "run to the next belongs in Haiku's state, which a module reads and writes by name."
+        "`init` and `apply` construct the module again in each run. A value that must last from "
+        "one run to the next must be kept in Haiku's state, which a module reads and writes by "
+        "name."
     ),
     "haiku/pure_pair#a-module-that-counts",
 )
 NOT_WRITTEN = Idea(
     "dropped state",
     _(
-        "What the module computed is not in the state that `apply` returns, because it was not "
-        "written."
+        "The new value that the module computed is not in the state that `apply` returns. The "
+        "module must write every new value to the state."
     ),
     "haiku/pure_pair#a-module-that-counts",
 )
 INITIAL = Idea(
     "initial value",
     _(
-        "The first run finds no state, so the first read must specify the initial state: its "
-        "shape, its dtype and its value."
+        "In the first run, the state does not exist yet, so the first read must specify the "
+        "initial state: its shape, its dtype and its value."
     ),
     "haiku/pure_pair#hktransform_with_state-makes-the-pair",
 )
 NAME = Idea(
     "name in the state",
     _(
-        "The names in the state differ from the expected names. A path consists of the name of "
-        "the module and the name under which the module reads and writes the value."
+        "The names in the state must be the names that the exercise asks for. The path of a value "
+        "consists of the name of the module and the name under which the module reads and writes "
+        "the value."
     ),
     "haiku/pure_pair#where-the-names-in-params-and-state-come-from",
 )
 WEIGHTS = Idea(
     "decay rate",
-    _("The decay rate is the weight of the past, and the new value gets the remaining weight."),
+    _(
+        "The old value must be multiplied by the decay rate, and the new value by 1 minus the "
+        "decay rate."
+    ),
     "haiku/batch_norm#an-average-that-starts-right",
 )
 TRAINING = Idea(
     "batch statistics",
     _(
-        "In training, a batch is normalized by its own mean and variance. The running statistics "
-        "are updated but not used then: they are for evaluation."
+        "In training, a batch must be normalized by its own mean and variance. The running "
+        "statistics are updated in training but used only in evaluation."
     ),
     "haiku/batch_norm#the-layer-whose-state-matters",
 )
 EVALUATION = Idea(
     "evaluation",
     _(
-        "In evaluation, the output for a row must not depend on the other rows. The statistics "
-        "come only from the state."
+        "In evaluation, the output for a row must not depend on the other rows, so the statistics "
+        "must come only from the state."
     ),
     "haiku/batch_norm#training-and-evaluation",
 )
 UNCHANGED = Idea(
     "evaluation writes",
-    _("An evaluation only reads the running statistics: what it sees must not change the model."),
+    _(
+        "An evaluation must only read the running statistics, because the data in an evaluation "
+        "must not change the model."
+    ),
     "haiku/batch_norm#training-and-evaluation",
 )
 

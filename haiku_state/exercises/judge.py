@@ -38,22 +38,22 @@ SAID = 400
 _LOG_OF_XLA = r"[IWEF]\d{4} \d\d:\d\d:\d\d|=== Source Location Trace|external/xla/"
 
 ENDED = {
-    "time": _("It did not end within {seconds} seconds."),
-    "output": _("It printed more than a megabyte, and was stopped."),
-    "died": _("Its process ended before all checks were done (exit code {code})."),
+    "time": _("The code did not end within {seconds} seconds."),
+    "output": _("The code printed more than a megabyte and was stopped."),
+    "died": _("The process of the code ended before all checks were done (exit code {code})."),
 }
-MEMORY = _("It needed more than {size} GiB of memory.")
-EXITS = _("It ended the program itself ({kind}).")
-MISSING = _("It defines no `{name}`.")
-ASKS = _("It asks for input, but nobody is there to answer.")
+MEMORY = _("The code needed more than {size} GiB of memory.")
+EXITS = _("The code itself ended the program ({kind}).")
+MISSING = _("The code does not define `{name}`.")
+ASKS = _("The code asks for input, but during a check nobody can answer.")
 ONE_FILE = _(
     "{problem}. An answer is one file: it can import what is installed, but no other file."
 )
-REFUSED = _("It {what}, which is not allowed while it is checked.")
-REPLACED = _("It {what}. The checks use the libraries as they are.")
+REFUSED = _("The code {what}, which is not allowed while it is checked.")
+REPLACED = _("The code {what}, but the checks use the unmodified libraries.")
 WRONG = _("The result is not as expected.")
 PROBLEMS = {
-    "again": _("Called twice with the same arguments, it gives two different results."),
+    "again": _("Two calls with the same arguments return different results."),
     "arguments": _("The call has changed its arguments."),
     "jit": _("Under `jax.jit` the result is different."),
     "vmap": _("Under `jax.vmap` the result is different."),
@@ -68,13 +68,15 @@ RAISES = {
 FOUND = _("`explain` finds: {kind} of `{name}`.")
 TYPES = _("The numbers are right, but their types are not.")
 
-NEEDS = _("It needs JAX {version} or newer; {installed} is installed.")
-NEEDS_LIBRARY = _("It needs {library}, which is not installed: python -m pip install {library}")
+NEEDS = _("The exercise needs JAX {version} or newer, but {installed} is installed.")
+NEEDS_LIBRARY = _(
+    "The exercise needs {library}, which is not installed: python -m pip install {library}"
+)
 SOLUTION_FAILS = _("{file}, line {line}: the solution or its checks fail: {error}")
-SOLUTION_ENDS = _("its process has ended")
+SOLUTION_ENDS = _("the process has ended")
 WHY_SOLUTION = _(
-    "inputs and checks see what the program imports at its beginning, and what the cell `setup` "
-    "defines; what the program defines is in `answer`"
+    "inputs and checks can use what the program imports at its beginning and what the cell `setup` "
+    "defines; everything else that the program defines is in `answer`"
 )
 
 PROGRAM = "<program>"

@@ -15,9 +15,9 @@ from haiku_state.exercises.exercise import Exercise
 MAGIC = "%%exercise"
 
 INTRODUCTION = _(
-    "Run the next cell first. Each exercise is a cell that begins with `%%exercise`: change it "
-    "and run it, and its answer is checked. A cell that passes is run in this notebook as well, "
-    "so that you can use what it defines."
+    "Run the next cell first. Each exercise is a cell that begins with `%%exercise`: change the "
+    "cell and run it to check your answer. A cell that passes also runs in this notebook, so that "
+    "you can use what it defines."
 )
 FOLDER_INTRODUCTION = _(
     "Each exercise is a file in this folder. In a terminal in this folder, `{start}` begins with "

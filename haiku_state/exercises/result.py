@@ -31,12 +31,12 @@ class Failure:
 
     Args:
       problem: what is wrong, in one sentence, in the reader's language.
-      idea: the idea that the answer lacks; None if it is not sure which.
-      inputs: the hidden inputs of that call.
+      idea: the idea that the learner may not have understood; None if it cannot be determined.
+      inputs: the hidden inputs of the call that failed.
       expected: the expected result.
       got: the actual result.
       line: the line of the answer where the problem is; None if it is not known.
-      code: that line itself.
+      code: the code of the line where the problem is.
     """
 
     problem: str
@@ -53,15 +53,15 @@ class Result:
     """The result of checking an answer. ``print`` shows it in the reader's language.
 
     Args:
-      exercise: which exercise.
-      checks: for each check in order, whether it passed; the checks after a failure are not run.
-      failure: why it fails; None if the answer passes.
+      exercise: the exercise that was checked.
+      checks: whether each check passed, in order; checks that follow a failure are not run.
+      failure: why the answer does not pass; None if the answer passes.
       printed: what the answer printed.
       notes: what else the answer did, such as trying to write a file.
-      place: the file of the answer, as the learner named it.
+      place: the path of the answer's file, as the learner wrote the path.
 
     References:
-      :func:`haiku_state.exercises.check`, which makes it.
+      :func:`haiku_state.exercises.check`, which returns a result.
     """
 
     exercise: Exercise
@@ -82,7 +82,7 @@ class Result:
     __repr__ = __str__
 
     def text(self) -> str:
-        """Return the text for a terminal, in lines of 80 columns except for code and values."""
+        """Return the result as text, in lines of at most 80 columns except for code and values."""
         lines = [
             _line(PASSED if self.passed else FAILED, title=translated(self.exercise.title)),
             "",

@@ -21,29 +21,29 @@ from haiku_state.exercises.source import stub_of
 
 SOLUTION, STUB = _("the solution"), _("the stub")
 CLOSED_FORM = _("the closed form of check {number}")
-WRONG, RIGHT = _("wrong program, {idea}"), _("right program, {title}")
+WRONG, RIGHT = _("wrong program with the idea {idea}"), _("right program with the title {title}")
 
-FAILS = _("it does not pass")
-PASSES = _("it passes")
-OTHER_IDEA = _("it is shown the idea `{idea}`")
-NO_IDEA = _("it is shown no idea")
-DIFFERS = _("the solution gives a different result: {expected}, not {got}")
+FAILS = _("the program does not pass")
+PASSES = _("the program passes")
+OTHER_IDEA = _("the check shows the idea `{idea}`")
+NO_IDEA = _("the check does not show an idea")
+DIFFERS = _("the solution returns a different result: {expected}, not {got}")
 
 STYLES = {
-    _("the solution, by another name"): """
+    _("the solution under a different name"): """
         return function(*given, **named)
     """,
-    _("the solution, jitted"): """
+    _("the solution compiled with jit"): """
         return jax.jit(function)(*given, **named)
     """,
-    _("the solution, in a scan"): """
+    _("the solution inside a scan"): """
         leaves, tree = jax.tree_util.tree_flatten((given, named))
         arrays = [leaf if hasattr(leaf, "shape") else jax.numpy.asarray(leaf) for leaf in leaves]
         rows = jax.tree_util.tree_unflatten(tree, [array[None] for array in arrays])
         step = lambda carry, row: (carry, function(*row[0], **row[1]))
         return jax.tree_util.tree_map(lambda leaf: leaf[0], jax.lax.scan(step, 0, rows)[1])
     """,
-    _("the solution, with a NamedTuple for a tuple"): """
+    _("the solution with a NamedTuple instead of a tuple"): """
         result = function(*given, **named)
         if type(result) is not tuple:
             return result

@@ -27,85 +27,88 @@ WORDS = {
         "stores it."
     ),
     "container": _(
-        "Take `{name}` as an argument, as a list or an array, change a copy, and return the copy "
-        "along with the output; the caller passes it to the next call. With a list that grows, jit "
-        "compiles in each call; an array of one size avoids that."
+        "Take `{name}` as an argument, which may be a list or an array, change a copy, and return "
+        "the copy along with the output; the caller passes the copy to the next call. If a list "
+        "grows, jit compiles in every call; an array of a fixed size avoids that."
     ),
     "container result": _(
-        "The function only adds to `{name}`. Return what it adds along with the output; the caller "
+        "The function only adds to `{name}`. Return the added part next to the output; the caller "
         "adds it."
     ),
     "copy": _(
-        "It belongs to the caller. Change a copy instead, such as `dict(…)` or `list(…)` makes, "
-        "and return the copy along with the output."
+        "The object belongs to the caller. Change a copy instead, which `dict(…)` or `list(…)` can "
+        "make, and return the copy along with the output."
     ),
     "default": _(
         "Take `{name}` as an argument without a default, change a copy, and return the copy along "
         "with the output; the caller passes it to the next call."
     ),
     "cache": _(
-        "Do not keep what is made from traced values, or in a trace: compute it in each call, or "
-        "before the call, and pass it as an argument. jit keeps what is constant in the program."
+        "Do not keep a value that is made during tracing: compute the value in each call, or "
+        "compute it before the call and pass it as an argument. jit itself keeps constants in the "
+        "compiled program."
     ),
     "inner": _(
-        "JAX traces the function around this line on its own. Return the value from that function: "
-        "with `jax.grad` by `has_aux=True`, with `jax.lax.scan` as the second output, with "
-        "`jax.vmap` or `jax.jit` as one more output."
+        "JAX traces the function around this line separately. Return the value from that function: "
+        "for `jax.grad`, with `has_aux=True`; for `jax.lax.scan`, as the second output; for "
+        "`jax.vmap` or `jax.jit`, as an additional output."
     ),
     "unknown": _(
-        "Where JAX traces a function on its own, return the value from that function: with "
-        "`jax.grad` by `has_aux=True`, with `jax.lax.scan` as the second output, with `jax.vmap` "
-        "or `jax.jit` as one more output."
+        "If JAX traces a function separately, return the value from that function: for `jax.grad`, "
+        "with `has_aux=True`; for `jax.lax.scan`, as the second output; for `jax.vmap` or "
+        "`jax.jit`, as an additional output."
     ),
     "caller": _(
-        "Let the caller change it, in the order in which the function does now, and pass what the "
-        "function reads of it as an argument: a number or an array as it is, anything else as a "
-        "static argument."
+        "Let the caller make this change, in the same order as the function makes it now, and pass "
+        "what the function reads of the object as an argument: a number or an array as it is, any "
+        "other value as a static argument."
     ),
     "object": _(
-        "jit can neither take nor return this. Make it in each call, or once before the call, "
-        "and do not store it during the call."
+        "jit can neither take nor return this object. Make the object in each call, or make it "
+        "once before the call, and do not store it during the call."
     ),
-    "outside": _("Do this before the call or after it: it is not part of a computation."),
+    "outside": _("Do this before or after the call, because it is not part of the computation."),
     "random": _(
         "Take a random key as an argument and draw with `jax.random`. The caller passes a "
-        "different key to each call: it splits its key, and keeps one part for later."
+        "different key to each call: it splits its key and keeps one of the new keys for later."
     ),
     "clock": _(
-        "Read the clock outside. To time a call, read it before the call and again after "
-        "`jax.block_until_ready` of the output; a time that the function computes with is an "
-        "argument."
+        "Read the clock outside the function. To time a call, read the clock before the call and "
+        "again after `jax.block_until_ready` of the output; if the function computes with a time, "
+        "pass the time as an argument."
     ),
     "iterator": _(
-        "Take the item before the call, and pass it as an argument: as a static one if it is no "
-        "number or array, or if a shape depends on it."
+        "Get the item before the call, and pass it as an argument: as a static argument if the "
+        "item is neither a number nor an array, or if a shape depends on it."
     ),
     "input": _(
-        "Read it before the call, and pass what is made of it as an argument: as a static one if "
-        "it is no number or array, or if a shape depends on it."
+        "Read the value before the call, and pass what you make of it as an argument: as a static "
+        "argument if that is neither a number nor an array, or if a shape depends on it."
     ),
     "print": _("`jax.debug.print` prints in every call, and shows values instead of tracers."),
-    "log": _("`jax.debug.callback` calls a function in every call, with values."),
+    "log": _("`jax.debug.callback` calls a Python function in every call and passes it values."),
     "write": _("Return what is to be written along with the output, and write it after the call."),
     "frozen": _("Take `{name}` as an argument: each call then uses the value that it is given."),
-    "shape": _("Keep one shape: pad the smaller input, and pass a mask of what counts."),
+    "shape": _(
+        "Keep the shape the same: pad the smaller input, and pass a mask of the real entries."
+    ),
     "dtype": _("Convert the input to one dtype before the call, as `jnp.asarray(x, dtype)` does."),
     "rank": _("Give the input the same number of dimensions in each call."),
     "key": _(
-        "Make all random keys in one way, with `jax.random.key` and one implementation; "
-        "`jax.random.wrap_key_data` turns the numbers of an old one into a new one."
+        "Make all random keys in the same way, with `jax.random.key` and the same implementation; "
+        "`jax.random.wrap_key_data` turns an old-style key into a new-style key."
     ),
     "weak type": _(
-        "Give it a dtype before the call, as `jnp.asarray(value, jnp.float32)` does: without one, "
-        "an array of a Python number has a weak type too."
+        "Give the value a dtype before the call, for example with `jnp.asarray(value, "
+        "jnp.float32)`: without a dtype, an array made from a Python number has a weak type too."
     ),
     "static value": _(
-        "Pass it as an array if the function only computes with it. If shapes or branches depend "
-        "on it, it must be static; then use only a few different values."
+        "Pass the argument as an array if the function only computes with it. If shapes or "
+        "branches depend on the argument, it must be static: then use only a few different values."
     ),
     "static object": _(
-        "Make the object once, outside the loop, and pass the same one to each call; or give its "
-        "class `__eq__` and `__hash__`."
+        "Make the object once, outside the loop, and pass the same object to each call, or define "
+        "`__eq__` and `__hash__` in its class."
     ),
     "new function": _(
         "Define the function once, outside the loop, and pass the same object to each call."
@@ -117,21 +120,21 @@ WORDS = {
 }
 
 INNER = _(
-    "JAX traces the function around this line on its own. There, `{name}` must also come and go "
-    "through arguments and results: with `jax.lax.scan` as a part of the carry, with `jax.grad` as "
-    "`has_aux=True`."
+    "JAX traces the function around this line separately. In that function, `{name}` must also be "
+    "passed in as an argument and out as a result: for `jax.lax.scan`, as a part of the carry; for "
+    "`jax.grad`, with `has_aux=True`."
 )
 INNER_RESULT = _(
-    "JAX traces the function around this line on its own, so the value must leave that function as "
-    "a result: with `jax.lax.scan` as the second output, with `jax.grad` by `has_aux=True`."
+    "JAX traces the function around this line separately, so that function must return the value: "
+    "for `jax.lax.scan`, as the second output; for `jax.grad`, with `has_aux=True`."
 )
 INNER_KEY = _(
-    "JAX traces the function around this line once, however often it runs: give each step a key of "
-    "its own, as a `jax.lax.scan` over `jax.random.split(key, steps)` does."
+    "JAX traces the function around this line only once, however often it runs: give each step its "
+    "own key, for example with a `jax.lax.scan` over `jax.random.split(key, steps)`."
 )
 BRANCH = _(
-    "Where an `if` or a `while` depends on it, use `jnp.where` or `jax.lax.cond`: jit does not "
-    "know its value."
+    "Where an `if` or a `while` depends on this value, use `jnp.where` or `jax.lax.cond` instead, "
+    "because jit does not know the value while it traces."
 )
 
 _EXAMPLES = {
@@ -160,7 +163,7 @@ _HIDING = {"__dict__", "eval", "exec", "getattr", "globals", "hasattr", "vars"}
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do about a finding.
+    """Advice on what to do about a finding.
 
     Example:
       >>> from haiku_state.inside.advice import advice
@@ -169,11 +172,14 @@ class Advice:
       (True, True, 'state')
 
     Args:
-      words: a sentence in English, marked for translation, with a placeholder for the name.
-      is_argument: whether the thing must come in as an argument.
-      is_result: whether it, or what is added to it, must go out as a result.
-      example: the name of the worked example; empty if there is none.
-      further: more sentences about the case at hand, as ``words``.
+      words: the advice as an English sentence, marked for translation, with a placeholder for the
+        name.
+      is_argument: whether the function should take the object that the finding names as an
+        argument.
+      is_result: whether the function should return the object, or return what it adds to the
+        object.
+      example: the name of a worked example; empty if there is none.
+      further: more sentences of advice for this particular case, in the same form as ``words``.
 
     References:
       :func:`.explain`.

@@ -31,7 +31,8 @@ from haiku_state.inside.watch import Stopped, Watch
 EQUAL = _("`{function}` does the same in Python and under jit, in {count} calls.")
 DIFFERS = _("`{function}` does not do the same in Python and under jit: {what} of call {call}")
 STOPPED = _(
-    "`{function}` cannot be compared: call {call} would change something that cannot be put back."
+    "`{function}` cannot be compared, because call {call} would change something that cannot be "
+    "restored."
 )
 PYTHON, JITTED, NOTHING = _("in Python"), _("under jit"), _("nothing")
 OUTPUT, ERROR = _("the output"), _("the error")
@@ -62,20 +63,21 @@ class Comparison(NamedTuple):
     """How many calls were compared."""
 
     call: int = 0
-    """The first call that is not the same, from 1; 0 if there is none."""
+    """The number of the first call that differs, counted from 1; 0 if no call differs."""
 
     what: str = ""
-    """``"output"``, ``"error"``, or the name of what the call has changed."""
+    """What differs, either ``"output"``, ``"error"``, or the name of something that the call
+    changed, printed or read."""
 
     eager: str = ""
-    """What it is after the call in Python, in a few characters."""
+    """The differing value after the call in Python, shortened to a few characters."""
 
     jitted: str = ""
-    """What it is after the call of the compiled program."""
+    """The differing value after the call under jit, shortened to a few characters."""
 
     @property
     def equal(self) -> bool:
-        """Whether the function does the same."""
+        """Whether the function does the same in Python and under jit."""
         return not self.call
 
     def __str__(self) -> str:
@@ -92,27 +94,28 @@ class Comparison(NamedTuple):
 
 
 def compare(function: Callable[..., Any], /, *calls: tuple[Any, ...]) -> Comparison:
-    """Call a function in Python and under jit, and show the first thing that is not the same.
+    """Call a function in Python and under jit, and report the first difference.
 
-    This is what purity means: whether Python runs a function in each call, or jit runs it once and
-    then only its program, makes no difference. All calls are made in their order, and then once
-    more: first in Python, without any jit inside of the function, then under ``jax.jit``. After
-    each call, the outputs, the error, what the function has printed or asked for, and everything
-    that it can reach outside are compared. Floats may differ by 1e-6, or by one part in 10,000.
+    Purity means that it makes no difference whether Python runs a function in every call, or jit
+    traces the function once and then runs only the compiled program. The calls are made in order
+    and then repeated once. All of this happens first in Python with jit disabled, and then under
+    ``jax.jit``. For each call, the two runs are compared: their outputs, their errors, what the
+    function printed or read, and everything outside that it can reach. Floats may differ by 1e-6 or
+    by one part in 10,000.
 
     The function really runs, on copies of the containers and the NumPy arrays in its arguments.
-    What it changes outside is restored, and what it prints is not shown, other than by
-    ``jax.debug.print``. If it begins to write a file, to start a process, or to connect to a
-    network, it is stopped there.
+    Changes that it makes to outside objects are undone, and what it prints is not shown, unless it
+    uses ``jax.debug.print``. If the function tries to write a file, start a process or connect to a
+    network, the call is stopped before that happens.
 
     Args:
-      function: as for :func:`.explain`.
+      function: the same as in :func:`.explain`.
       *calls: the arguments of each call, as a tuple.
 
     Returns:
-      The first difference, if there is one. That there is none does not prove purity, because other
-      arguments may show one, and a function that sets something to the same value in each call
-      does so under jit too.
+      A :class:`.Comparison` with the first difference, if there is one. Finding no difference does
+      not prove purity: other arguments may reveal a difference, and a side effect that is the same
+      in every call, such as setting an attribute to a constant, looks the same under jit.
 
     Raises:
       ArgumentError: the arguments of a call are not a tuple, or there is no call.

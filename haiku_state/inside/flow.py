@@ -25,23 +25,23 @@ from haiku_state.inside.flow_picture import Flow
 def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwargs: Any) -> Flow:
     """Record where a function's params and state come from and where they go.
 
-    The function is traced but not executed, so arrays stand only for their shapes and dtypes.
+    The function is traced but not executed, so only the shapes and dtypes of arrays matter.
 
     Args:
       function: a function that uses modules, of the kind that ``hk.transform_with_state`` accepts;
         a module class that is constructed without arguments; the result of ``hk.transform``,
         ``hk.transform_with_state`` or :func:`.pure_pair`; or a function that calls the ``apply`` of
         such a result, such as an update step.
-      args: its inputs; for a function that calls ``apply``, all its arguments. Arrays and numbers
-        are traced, and ``jax.ShapeDtypeStruct`` can take the place of an array. Everything else,
-        such as a Python bool, is passed on.
-      rng: the random key for ``init`` and ``apply``; if None, a key is passed anyway. A function
-        that calls ``apply`` takes its key among ``args``.
-      kwargs: further inputs, by name.
+      args: the inputs of the function, or all of its arguments if it calls ``apply`` itself. Arrays
+        and numbers are traced, and ``jax.ShapeDtypeStruct`` can take the place of an array. Other
+        values, such as a Python bool, are passed on unchanged.
+      rng: the random key for ``init`` and ``apply``; None stands for a key of the default type. A
+        function that calls ``apply`` itself receives its key through ``args``.
+      kwargs: more inputs of the function, passed by name.
 
     Returns:
-      A :class:`.Flow`. The name of a module is its path in params and state. If a custom getter
-      does not call the next getter, the read is not seen.
+      A :class:`.Flow`, in which each module is named by its path in params and state. A read is not
+      recorded if a custom getter does not call the next getter.
 
     Raises:
       ArgumentError: ``function`` cannot be called or calls no Haiku module.
@@ -91,7 +91,7 @@ def record_flow(function: Callable[..., Any], *args: Any, rng: Any = None, **kwa
         raise _function_error(
             _name_of(function),
             _("a function, a module class or a pure pair"),
-            _("it is traced with the arguments that follow it"),
+            _("the function is traced with the arguments that are passed after it"),
         )
     is_module = isinstance(function, type) and issubclass(function, hk.Module)
 
@@ -125,7 +125,7 @@ def _flow_of_pair(
     if not is_pair or (first.results and not first.recorder.accesses):
         raise _function_error(
             name,
-            _("made from a function that uses Haiku's modules"),
+            _("a pair made from a function that uses Haiku's modules"),
             _("Haiku's hooks recorded nothing, although init returned params or state"),
         )
     params, state = first.output
@@ -153,7 +153,7 @@ def _flow_of_step(name: str, function: Any, args: Any, kwargs: Any) -> Flow:
         raise _function_error(
             name,
             _("a function that calls Haiku's modules, or their apply"),
-            _("while it was traced, no Haiku module ran"),
+            _("no Haiku module ran while the function was traced"),
         )
     return _Resolver(name, name, seen).flow()
 

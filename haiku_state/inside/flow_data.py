@@ -26,7 +26,7 @@ LEAVES, DRAWS = _("leaves"), _("draws random numbers")
 
 @dataclasses.dataclass(frozen=True)
 class FlowEvent:
-    """One module creates, reads or writes one leaf."""
+    """A record of one module that creates, reads or writes one leaf."""
 
     phase: str
     """``"init"`` or ``"apply"``."""
@@ -49,44 +49,46 @@ class FlowLeaf:
     """One leaf of params or state, and what happens to it."""
 
     kind: str
-    """``"params"`` or ``"state"``."""
+    """The tree that the leaf is part of, either ``"params"`` or ``"state"``."""
     module: str
-    """The path of the module that it belongs to."""
+    """The path of the module that the leaf belongs to."""
     name: str
-    """Its name in the module."""
+    """The name of the leaf in its module."""
     place: str
-    """Where the function finds it among its arguments, such as ``state['counter']['count']``."""
+    """Where the leaf is in the arguments of the function, such as ``state['counter']['count']``."""
     shape: tuple[int, ...]
     dtype: str
     made: str = ""
-    """``"apply"`` if ``apply`` makes it, so that it returns more state than it received."""
+    """``"apply"`` if ``apply`` creates the leaf and therefore returns more state than it
+    received."""
     read: bool = False
-    """Whether ``apply`` reads it."""
+    """Whether ``apply`` reads the leaf."""
     written: bool = False
-    """Whether ``apply`` writes it."""
+    """Whether ``apply`` writes the leaf."""
     frozen: bool = False
-    """Whether its value is a constant of the program instead of an argument."""
+    """Whether the leaf is a constant of the program instead of an argument."""
     end: str = ""
-    """What happens to a leaf of state. It is ``"returned"`` with a new value, ``"unchanged"``,
-    ``"dropped"`` (written, but in no result), ``"leaked"`` or ``"unknown"``; empty for params."""
+    """What happens to a leaf of state, which is either ``"returned"`` with a new value,
+    ``"unchanged"``, ``"dropped"`` (written, but not part of any result), ``"leaked"`` or
+    ``"unknown"``. For a leaf of params, the field is empty."""
     result: str = ""
-    """Where the new value is in the result, such as ``[1]['counter']['count']``."""
+    """Where the new value of the leaf is in the result, such as ``[1]['counter']['count']``."""
 
     @property
     def type(self) -> str:
-        """The dtype and the shape, such as ``float32[8,3]``."""
+        """The dtype and the shape of the leaf, such as ``float32[8,3]``."""
         return type_of(self.dtype, self.shape)
 
     @property
     def size(self) -> int:
-        """How many numbers it holds."""
+        """How many elements the leaf has."""
         return math.prod(self.shape)
 
     def fate(self, lang: str | None = None) -> list[str]:
-        """Describe in words what happens to it in ``apply``.
+        """Describe in words what happens to the leaf in ``apply``.
 
         Args:
-          lang: as in :meth:`Flow.text`.
+          lang: the same as in :meth:`Flow.text`.
 
         Returns:
           A list of words, such as ``["read", "written", "returned"]``.

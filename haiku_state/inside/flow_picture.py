@@ -631,23 +631,24 @@ class Flow:
     function: str
     """The name of the function."""
     frame: str
-    """``"apply"``, or the name of a function that calls ``apply`` itself."""
+    """``"apply"``, or the name of the function if it calls ``apply`` itself."""
     events: tuple[FlowEvent, ...]
-    """What the modules do, in order."""
+    """What the modules create, read and write, in order."""
     modules: tuple[FlowModule, ...]
     """The modules that run in ``apply``, in the order in which they first finish."""
     leaves: tuple[FlowLeaf, ...]
-    """All leaves that the function receives, makes or reads."""
+    """All leaves of params and state that the function receives, creates or reads."""
     wires: tuple[tuple[str, str], ...]
-    """Pairs of a module's path and the path of a module that its output goes into.
-    ``"<inputs>"`` and ``"<result>"`` are the inputs and the result of the function."""
+    """Pairs of a module's path and the path of a module that receives its output. ``"<inputs>"``
+    and ``"<result>"`` stand for the inputs and the result of the function."""
     draws: bool = False
-    """Whether anything depends on the random key in ``apply``."""
+    """Whether any value in ``apply`` depends on the random key."""
     drawn_into: tuple[str, ...] = ()
-    """The paths of the modules that get what is drawn outside all modules, as ``hk.dropout`` does;
-    ``"<result>"`` is the result of the function."""
+    """The paths of the modules that receive random numbers drawn outside of all modules, for
+    example by ``hk.dropout``; ``"<result>"`` stands for the result of the function."""
     error: str = ""
-    """What ended the trace early; this happens only after a leak."""
+    """The error that ended the trace early, which happens only after a tracer has leaked; otherwise
+    empty."""
 
     def __repr__(self) -> str:
         return f"<Flow of {self.function}: {len(self.leaves)} leaves, {len(self.events)} events>"
@@ -656,13 +657,13 @@ class Flow:
         return self.text()
 
     def text(self, lang: str | None = None) -> str:
-        """Return the flow as a text.
+        """Return the flow as text.
 
         Args:
-          lang: the code of a language; None is the reader's language.
+          lang: the code of the language to use; None means the reader's language.
 
         Returns:
-          Lines of aligned columns.
+          The text, whose lines have aligned columns.
         """
         count = {
             kind: sum(leaf.kind == kind for leaf in self.leaves) for kind in ("params", "state")
@@ -689,10 +690,10 @@ class Flow:
         return "\n".join([*lines, *(["", self.error] if self.error else [])])
 
     def svg(self, lang: str | None = None, *, depth: int | None = None) -> str:
-        """Return the picture with classes but without colors, for a page that has a style for it.
+        """Return the picture with CSS classes and no colors, for a page with its own style sheet.
 
         Args:
-          lang: the code of a language; None is the reader's language.
+          lang: the code of the language to use; None means the reader's language.
           depth: how many levels of modules to show; deeper modules are folded into the module
             around them. None shows as many levels as are readable.
 
@@ -702,12 +703,12 @@ class Flow:
         return draw(self, lang, depth)
 
     def save(self, file: str | os.PathLike[str], lang: str | None = None, **options: Any) -> None:
-        """Write the picture to a file that has its own style, light and dark.
+        """Write the picture to a file with its own style sheet, for light and dark mode.
 
         Args:
-          file: where to write it; its name should end in ``.svg``.
-          lang: as in :meth:`svg`.
-          options: the options of :meth:`svg`.
+          file: the file to write, whose name should end in ``.svg``.
+          lang: the same as in :meth:`svg`.
+          options: other options of :meth:`svg`, such as ``depth``.
         """
         Path(file).write_text(standalone(draw(self, lang, **options)), encoding="utf-8")
 

@@ -21,8 +21,8 @@ class History:
     over all records. :meth:`save` writes the same table to a file that needs no network and no
     scripts.
 
-    Each record keeps only small summaries, and a copy of the last train state is kept in the host's
-    memory, so a later update may consume the arrays. In a long training run, record only every
+    Each record keeps only small summaries. A copy of the last train state is kept in the host's
+    memory, so that a later update may consume the arrays. In a long training run, record only every
     tenth or hundredth step.
 
     Example:
@@ -59,7 +59,7 @@ class History:
         self._keys: dict[str, tuple[Any, ...]] = {}
 
     def record(self, train_state: Any, *, metrics: Any = None) -> None:
-        """Add the current values of a train state and of the metrics of its step.
+        """Add a record of the current values of a train state and of the metrics of its step.
 
         Args:
           train_state: a train state, or any other PyTree of arrays and numbers, on one device,
@@ -70,8 +70,9 @@ class History:
             record.
 
         Raises:
-          ArgumentError: the structure has changed, or a leaf is a tracer, is not a number, or has
-            parts on the devices of another process. In that case nothing is recorded.
+          ArgumentError: the structure of the tree has changed, or a leaf is a tracer, is not a
+            number or an array of numbers, or has parts on the devices of another process. In that
+            case, nothing is recorded.
           LeakedTracerError: a leaf is a tracer of a transformation that has ended.
           DonatedBufferError: an update has consumed a leaf.
 
@@ -85,7 +86,7 @@ class History:
           True
 
         References:
-          :func:`.jit_update`, which consumes the train state that it gets.
+          :func:`.jit_update`, which consumes the train state that it is given.
         """
         trees = {"train_state": train_state} | ({} if metrics is None else {"metrics": metrics})
         leaves: Leaves = {}
@@ -126,7 +127,8 @@ class History:
           <!doctype html>
 
         References:
-          The page needs only a browser: it holds its style and its curves and has no script.
+          The file needs only a browser, because it contains its style and its curves and has no
+          script.
         """
         Path(path).write_text(page(self._records, self._keys), encoding="utf-8")
 
@@ -159,8 +161,8 @@ class History:
                     value=_("a tracer"),
                     expected=_("an array with values"),
                     why=_(
-                        "record would run only once, while the function is traced and there are "
-                        "no numbers yet: call it with what the compiled function returns"
+                        "record needs values, but a function that is traced receives tracers: call "
+                        "record with what the compiled function returns"
                     ),
                     more="api/explain",
                 )
@@ -208,7 +210,7 @@ def _on_host(path: str, leaf: Any) -> "np.ndarray | None":
             argument=path,
             value=type(leaf).__name__,
             expected=_("an array or a number"),
-            why=_("there is neither a mean nor a change of something that is not a number"),
+            why=_("a mean and a change can be computed only for numbers"),
             more="api/explain",
         )
     return array

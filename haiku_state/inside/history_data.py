@@ -11,7 +11,7 @@ SMALL = 16
 
 
 class LeafSummary(NamedTuple):
-    """What a :class:`.History` keeps of one leaf at one record.
+    """What a :class:`.History` keeps about one leaf in one record.
 
     The statistics are computed in float64 over the finite elements; for a complex array, over their
     absolute values. A random key has no statistics.

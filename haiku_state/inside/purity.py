@@ -51,25 +51,27 @@ def explain(
     methods: Sequence[str | tuple[Any, ...]] | None = None,
     **kwargs: Any,
 ) -> Report:
-    """Report everything that a function does besides computing its result from its arguments.
+    """Report what a function does besides computing its result from its arguments.
 
-    The function is traced, as ``jax.make_jaxpr`` does, and it never runs on the values of its
-    arguments. Everything that it can reach outside is compared and restored at the end of the call,
-    even after an exception; if something has changed, the change is then looked for line by line.
+    The function is traced, as by ``jax.make_jaxpr``, so it never sees the values of the arrays in
+    its arguments. When the call ends, even with an exception, everything outside the function that
+    it can reach is compared with what it was before, and restored. If something has changed, the
+    statement that changed it is then searched for line by line.
 
     Args:
-      function: a function, a method, a partial, a callable object, a jitted function, or the
-        ``apply`` of a Haiku pair; also a class.
-      *args: the arguments of the call: arrays of any shape, ``jax.ShapeDtypeStruct``, PyTrees, and
-        anything else, which is static. Numbers are traced, as ``jax.jit`` traces them, unless the
+      function: the function to examine: a function, a method, a partial, a callable object, a
+        jitted function, the ``apply`` of a Haiku pair, or a class.
+      *args: the arguments of the call: arrays of any shape, ``jax.ShapeDtypeStruct``, PyTrees, or
+        any other values, which are static. Numbers are traced, as under ``jax.jit``, unless the
         function needs their values.
-      methods: for a class, which is constructed with the arguments: the methods to call one after
-        the other, each by its name, or as ``("name", *arguments)``.
-      **kwargs: like ``args``.
+      methods: if ``function`` is a class, the methods to call in turn on an instance that is
+        constructed with the arguments; each method is given by its name or as
+        ``("name", *arguments)``.
+      **kwargs: the keyword arguments of the call, which are treated like ``args``.
 
     Returns:
-      The findings in the order of their lines, the notes, and what could not be seen. An exception
-      that the function raises is in the report too.
+      A report with the findings in the order of their lines, the notes, and what could not be seen.
+      If the function raises an exception, the report contains the exception too.
 
     Example:
       >>> import haiku_state as hs
@@ -134,19 +136,18 @@ def assert_pure(
     allow: Collection[str] = (),
     **kwargs: Any,
 ) -> None:
-    """Raise an error if :func:`.explain` finds anything, for tests.
+    """Raise an error if :func:`.explain` reports a finding that is not allowed; meant for tests.
 
     Args:
-      function: as for :func:`.explain`.
-      *args: as for :func:`.explain`.
-      methods: as for :func:`.explain`.
-      allow: what the function may do: names of findings, such as ``"logger.info"``, and kinds and
-        forms of findings, such as ``"log"``.
-      **kwargs: as for :func:`.explain`.
+      function: the same as in :func:`.explain`.
+      *args: the same as in :func:`.explain`.
+      methods: the same as in :func:`.explain`.
+      allow: the findings to allow, given by name, such as ``"logger.info"``, or by kind or form,
+        such as ``"log"``.
+      **kwargs: the same as in :func:`.explain`.
 
     Raises:
-      AssertionError: if there is any other finding, with the report of these; also if the function
-        cannot be traced at all.
+      AssertionError: if ``allow`` does not cover all findings, or if the function raises an error.
 
     Example:
       >>> import jax.numpy as jnp
@@ -177,9 +178,9 @@ def explain_retrace(
       second: the arguments of a later call.
 
     Returns:
-      A finding of kind ``"retrace"`` for each leaf that differs in shape, dtype, weak type or, if
-      it is static, in value. There is no finding if the second call uses the program of the first
-      call.
+      A report with a finding of kind ``"retrace"`` for each leaf that differs in shape, dtype, weak
+      type or, if it is static, in value. There is no finding if the second call uses the program of
+      the first call.
 
     Example:
       >>> import jax
@@ -516,19 +517,23 @@ def _unseen(run: _Run, call: Call) -> Iterator[Sentence]:
         is_value = kind.__hash__ is not object.__hash__ or kind is object
         is_named = not named.isdisjoint(re.findall(r"\w+", name))
         if is_named and not is_value and name not in watch.kept:
-            yield Sentence(_("the inside of `{name}`"), name=name)
+            yield Sentence(_("what happens inside `{name}`"), name=name)
     if watch.other_threads:
-        yield Sentence(_("whether another thread has changed something: one ran during the call"))
+        yield Sentence(_("changes by another thread, which ran during the call"))
     for name in watch.kept:
-        yield Sentence(_("a way to take the tracer out of `{name}`: it is still there"), name=name)
+        yield Sentence(_("how to remove the tracer from `{name}`, which still holds it"), name=name)
     if run.stopped is not None:
-        stopped = _("the code after line {line}: it would change something outside the function")
+        stopped = _(
+            "the code after line {line}, because it would change something outside the function"
+        )
         yield Sentence(stopped, line=run.stopped.line)
     if run.is_lazy:
-        yield Sentence(_("the body of a generator or a coroutine: a call does not run it"))
+        yield Sentence(_("the body of a generator or a coroutine, because a call does not run it"))
     if any(isinstance(leaf, np.ndarray) for leaf in call.leaves):
         yield Sentence(
-            _("changes in place of NumPy arrays that are arguments: JAX arrays stood in")
+            _("in-place changes to NumPy arguments, because JAX arrays were passed instead")
         )
     if run.is_static:
-        yield Sentence(_("numbers as arguments: the function needs their values"))
+        yield Sentence(
+            _("calls with other numbers, because the function needs the values of its arguments")
+        )

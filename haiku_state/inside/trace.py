@@ -47,22 +47,23 @@ def record_trace(
 ) -> Trace:
     """Call a jitted function several times and record what happens at each step.
 
-    In the first call Python runs the function on tracers, and jit writes an equation for each
+    During the first call, Python runs the function on tracers, and jit writes an equation for each
     operation. A later call runs only the compiled program, unless a shape, a dtype or a static
     value is new. Lines of the function and of the user's functions that it calls are recorded, but
-    lines of libraries are not. The function really runs: what it changes outside stays changed.
+    lines of libraries are not. The function really runs, so any change that it makes to outside
+    objects persists.
 
     Args:
-      function: a function, a method, a callable object, or the ``apply`` of a Haiku pair. It is
-        jitted here; an argument that is a bool, or that holds anything but arrays and numbers, is
-        static. If it is already jitted, it is called as is, so Python does not run for arguments
-        with which it has been called before.
-      *calls: the arguments of each call, as a tuple, or a function that makes them from the result
-        of the previous call, in order to thread a state.
+      function: a function, a method, a callable object, or the ``apply`` of a Haiku pair.
+        ``record_trace`` jits the function; an argument that is a bool, or that contains anything
+        other than arrays and numbers, is static. A function that is already jitted is called as it
+        is, so Python does not run if a program that was compiled earlier fits the call.
+      *calls: the arguments of each call: a tuple, or a function that returns such a tuple when
+        given the result of the previous call, so that a state can be passed along.
 
     Returns:
-      The steps of all calls. An error ends its call and is the last of its steps; a call that needs
-      the result of that one is not made.
+      The steps of all calls. If a call raises an error, the error is the last step of that call.
+      The recording ends there if the next call needs the result of that call.
 
     Raises:
       ArgumentError: the arguments of a call are not a tuple, or there is no call.

@@ -16,14 +16,16 @@ SENTENCES = {
     "threaded": _("Call {call}, with arguments from the previous result: {text}."),
     "first": _("No compiled program fits yet, so Python runs the function."),
     "setting": _(
-        "No compiled program fits, so Python runs again. The arguments are not new, so something "
-        "else is, such as a setting of JAX."
+        "No compiled program fits, so Python runs the function again. The arguments are not new, "
+        "so something else has changed, such as a setting of JAX."
     ),
     "again": _(
-        "No compiled program fits, so Python runs again. New since the call that is most like "
-        "this one: {reasons}."
+        "No compiled program fits, so Python runs the function again. Compared with the most "
+        "similar earlier call, these things are new: {reasons}."
     ),
-    "known": _("It has been traced with such arguments before, so Python does not run."),
+    "known": _(
+        "The function has been traced with such arguments before, so Python does not run it."
+    ),
     "line": _("Python is about to run this line."),
     "return": _("{function} returns {text}."),
     "run": _("The compiled program runs and returns {text}."),
@@ -31,7 +33,7 @@ SENTENCES = {
 }
 LABELS = {
     "python": _("Python"),
-    "program": _("What jit has written"),
+    "program": _("The program that jit records"),
     "tracer": _("a tracer"),
     "printed": _("Printed"),
     "back": _("Step back"),
@@ -43,7 +45,7 @@ LABELS = {
 
 
 class TraceSource(NamedTuple):
-    """A function whose lines were run.
+    """A function whose lines were run, with its source.
 
     Example:
       >>> import haiku_state as hs
@@ -57,20 +59,20 @@ class TraceSource(NamedTuple):
     """
 
     name: str
-    """Its name."""
+    """The name of the function."""
 
     file: str
-    """The file that it is in."""
+    """The file that contains the function."""
 
     first: int
-    """The number of its first line in the file."""
+    """The number of the function's first line in the file."""
 
     lines: tuple[str, ...]
-    """Its lines."""
+    """The source lines of the function."""
 
 
 class TraceValue(NamedTuple):
-    """What a name stands for at one step.
+    """The value of a name in the source at one step.
 
     Example:
       >>> import haiku_state as hs
@@ -87,14 +89,14 @@ class TraceValue(NamedTuple):
     """The name, or an attribute such as ``self.n``."""
 
     text: str
-    """The type of a tracer, or a value in a few characters."""
+    """The type of the tracer, or the value shortened to a few characters."""
 
     is_tracer: bool
-    """Whether there is a tracer in it."""
+    """Whether the value is a tracer or contains a tracer."""
 
 
 class TraceStep(NamedTuple):
-    """One moment of a call.
+    """One step of a recorded call.
 
     Example:
       >>> import haiku_state as hs
@@ -108,31 +110,31 @@ class TraceStep(NamedTuple):
     """
 
     call: int
-    """The number of the call, from 1."""
+    """The number of the call, counted from 1."""
 
     kind: str
-    """``"call"``, ``"line"``, ``"return"``, ``"run"`` or ``"error"``."""
+    """The kind of step, one of ``"call"``, ``"line"``, ``"return"``, ``"run"`` and ``"error"``."""
 
     source: int | None = None
-    """The function that runs, an index of ``sources``; None where Python does not run."""
+    """The function that is running, as an index into ``sources``; None if Python does not run."""
 
     line: int | None = None
-    """The line that is about to run, an index of its source's lines."""
+    """The line that is about to run, as an index into the lines of its source."""
 
     function: str = ""
-    """The name of the function that runs, which may be defined inside its source."""
+    """The name of the function that is running, which may be defined inside another function."""
 
     values: tuple[TraceValue, ...] = ()
-    """The values of the names in the function's source, if they are data."""
+    """The values of the names in the function's source, as far as the values are data."""
 
     program: int | None = None
-    """The program of the call, an index of ``programs``."""
+    """The program of the call, as an index into ``programs``."""
 
     written: int = 0
-    """How many lines of the program have been written."""
+    """How many lines of the program have been written so far."""
 
     text: str = ""
-    """The arguments, the results, or the error."""
+    """The arguments, the results or the error as text, depending on the kind of step."""
 
     threaded: bool = False
     """Whether the arguments come from the result of the previous call."""
@@ -141,14 +143,14 @@ class TraceStep(NamedTuple):
     """Whether Python runs in this call."""
 
     reasons: tuple[str, ...] = ()
-    """What is different from before, if the call is traced again."""
+    """If the function is traced again, what differs from the most similar earlier call."""
 
     printed: str = ""
-    """What was printed since the previous step."""
+    """What has been printed since the previous step."""
 
 
 class Trace(NamedTuple):
-    """The result of :func:`.record_trace`: a stepper in a notebook, and a list of steps as text.
+    """The result of :func:`.record_trace`, shown as a stepper in notebooks and as text elsewhere.
 
     Example:
       >>> import haiku_state as hs
@@ -166,13 +168,13 @@ class Trace(NamedTuple):
     """The name of the function."""
 
     sources: tuple[TraceSource, ...]
-    """The functions of the user whose lines were run."""
+    """The user's functions whose lines were run."""
 
     programs: tuple[tuple[str, ...], ...]
     """What jit has written for each program, line by line, from its inputs to its results."""
 
     steps: tuple[TraceStep, ...]
-    """What happened, in this order."""
+    """The steps of all calls, in order."""
 
     def __repr__(self) -> str:
         return as_text(self)
@@ -181,7 +183,7 @@ class Trace(NamedTuple):
         return as_html(self)
 
     def to_json(self) -> str:
-        """Return everything as JSON."""
+        """Return the whole trace as JSON."""
         return as_json(self)
 
 

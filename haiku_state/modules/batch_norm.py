@@ -21,36 +21,38 @@ class BatchNorm(hk.Module):
        \sigma^2 = \operatorname{mean}\bigl((x - \mu)^2\bigr), \qquad
        y = \gamma\,\frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta
 
-    Two passes: the mean first, then the mean of squared deviations. (``hk.BatchNorm`` takes
-    :math:`\operatorname{mean}(x^2) - \mu^2`, which cancels when :math:`|\mu| \gg \sigma`.) With
-    ``cross_replica_axis`` both means are taken over the devices too. Arguments, parameter names,
-    state names and shapes match those of ``hk.BatchNorm``, so its checkpoints load here.
+    The statistics take two passes: first the mean, then the mean of the squared deviations.
+    (``hk.BatchNorm`` computes :math:`\operatorname{mean}(x^2) - \mu^2`, which loses precision when
+    :math:`|\mu| \gg \sigma`.) With ``cross_replica_axis``, both means are also taken over the
+    devices. The signature of the constructor, the names of params and state, and all shapes match
+    those of ``hk.BatchNorm``, so its checkpoints load here.
 
-    With a mask, both means are over the real rows of all devices, so that padded rows change
-    neither the output of other rows nor the running statistics:
+    With a mask, the mean and the variance are computed over the real rows only, so that padded rows
+    change neither the output of other rows nor the running statistics:
 
     .. math:: \mu = \frac{\sum_i m_i x_i}{\sum_i m_i}
 
-    What remains is the rounding error of :math:`\mu` itself, typically a few units in the last
+    The result still contains the rounding error of :math:`\mu`, typically a few units in the last
     place: in float32, a few times :math:`10^{-7} |\mu|`, depending on the number of rows and on the
-    backend. The output is off by this error divided by :math:`\sqrt{\sigma^2 + \epsilon}`: by a few
-    ten-thousandths at a mean of 1000 and a standard deviation of 1. For a channel that is
-    constantly 1e5, the output may be anywhere in (-1, 1) instead of 0.
+    backend. The error of the output is this error divided by :math:`\sqrt{\sigma^2 + \epsilon}`,
+    for example a few ten-thousandths at a mean of 1000 and a standard deviation of 1. For a channel
+    that is constantly 1e5, the output may be anywhere in (-1, 1) instead of 0.
 
     Args:
-      create_scale: whether there is a trainable :math:`\gamma`, the parameter ``scale``.
-      create_offset: whether there is a trainable :math:`\beta`, the parameter ``offset``.
-      decay_rate: weight of the past in the running statistics, in [0, 1).
-      eps: :math:`\epsilon`, added to the variance; 0 or more.
-      scale_init: initializer of ``scale``; ones by default.
-      offset_init: initializer of ``offset``; zeros by default.
-      axis: the axes to reduce over, where negative axes count from the end; by default, all axes
-        except the channels.
-      cross_replica_axis: name of the device axis to average over, bound by ``jax.pmap``,
-        ``jax.vmap`` or ``jax.shard_map``.
-      cross_replica_axis_index_groups: groups of device indices that average among themselves.
-      data_format: where the channels are: ``"channels_last"``, ``"channels_first"``, or a layout
-        such as ``"NHWC"``.
+      create_scale: whether the module has a trainable :math:`\gamma`, the parameter ``scale``.
+      create_offset: whether the module has a trainable :math:`\beta`, the parameter ``offset``.
+      decay_rate: the weight of the old values when the running statistics are updated, in [0, 1).
+      eps: the number :math:`\epsilon` that is added to the variance, 0 or more.
+      scale_init: the initializer of ``scale``; by default, all entries are one.
+      offset_init: the initializer of ``offset``; by default, all entries are zero.
+      axis: the axes over which the mean and the variance are taken, where negative axes count from
+        the end; by default, all axes except the channel axis.
+      cross_replica_axis: the name of the device axis over which the statistics are averaged; the
+        axis must be bound by ``jax.pmap``, ``jax.vmap`` or ``jax.shard_map``.
+      cross_replica_axis_index_groups: groups of device indices; the statistics are averaged only
+        within each group.
+      data_format: which axis holds the channels: ``"channels_last"``, ``"channels_first"``, or a
+        layout such as ``"NHWC"``.
       name: the module's name.
 
     Raises:
@@ -113,32 +115,37 @@ class BatchNorm(hk.Module):
         r"""Normalize a batch.
 
         Args:
-          inputs: an array of a floating dtype, with at least one axis to reduce over, unless
-            ``cross_replica_axis`` is set.
-          is_training: a Python bool. True: normalize by the batch and advance the running
-            statistics. False: normalize by the running statistics without changing them.
-          test_local_stats: normalize by the batch even when ``is_training`` is False.
-          scale: :math:`\gamma`, if ``create_scale`` is False; broadcasts against ``inputs``.
-          offset: :math:`\beta`, if ``create_offset`` is False; broadcasts against ``inputs``.
-          mask: :math:`m`, 1 for a real row and 0 for a padded row, as :func:`batches` makes it:
-            shape (rows,), or the first axes of ``inputs``. A batch without any real row leaves the
-            running statistics as they are.
+          inputs: an array of a floating dtype. It must have at least one axis to average over,
+            unless ``cross_replica_axis`` is set.
+          is_training: a Python bool. If it is True, the module normalizes by the statistics of the
+            batch and updates the running statistics. If it is False, the module normalizes by the
+            running statistics without changing them.
+          test_local_stats: whether to normalize by the statistics of the batch even if
+            ``is_training`` is False.
+          scale: the array :math:`\gamma`, which is passed if ``create_scale`` is False and is
+            broadcast against ``inputs``.
+          offset: the array :math:`\beta`, which is passed if ``create_offset`` is False and is
+            broadcast against ``inputs``.
+          mask: the mask :math:`m`, 1 for a real row and 0 for a padded row, as :func:`batches`
+            makes it. Its shape is (rows,) or the lengths of the first axes of ``inputs``. A batch
+            without real rows does not change the running statistics.
 
         Returns:
           The normalized array, with the shape and dtype of ``inputs``. The statistics are computed
           and kept in at least float32.
 
         Raises:
-          ArgumentError: ``inputs`` is not such an array or lacks an axis of ``axis``, a flag is not
-            a bool, ``scale`` or ``offset`` is given although the module creates it, or the state
-            has a different number of channels.
-          UnboundAxisError: ``cross_replica_axis`` is not bound; only ``init`` works without the
-            axis.
+          ArgumentError: ``inputs`` is not an array of a floating dtype or lacks an axis that
+            ``axis`` names, ``mask`` does not fit the rows, a flag is not a bool, ``scale`` or
+            ``offset`` is passed although the module creates it, or the state has a different number
+            of channels than ``inputs``.
+          UnboundAxisError: ``apply`` is called where the axis ``cross_replica_axis`` is not bound;
+            only ``init`` works without the axis.
           TracedFlagError: ``is_training`` or ``test_local_stats`` is traced.
           UninitializedStateError: ``init`` ran with ``is_training=False``, or ``apply`` was
             given a state without the running statistics.
-          DeviceStackedError: the running statistics of all devices were passed with the batch of a
-            single device.
+          DeviceStackedError: the running statistics of all devices were passed together with the
+            batch of a single device.
         """
         is_training = arguments.read_flag("is_training", is_training)
         use_batch = is_training or arguments.read_flag("test_local_stats", test_local_stats)

@@ -9,18 +9,19 @@ from haiku_state.modules.batch_norm import BatchNorm
 
 
 class Classifier(hk.Module):
-    r"""Map rows to class scores: linear layers, each hidden layer normalized, then a ReLU.
+    r"""Map rows to class scores by linear layers with batch normalization and ReLU between them.
 
     .. math:: h_{k+1} = \operatorname{relu}(\operatorname{BatchNorm}(W_k h_k)), \qquad
        \text{logits} = W_K h_K + b_K
 
-    A hidden layer has no bias, because the normalization would subtract it again.
+    The hidden layers have no bias, because the normalization would subtract it again.
 
     Args:
-      hidden_sizes: the width of each hidden layer.
-      num_classes: the number of scores per row.
-      decay_rate: weight of the past in the running statistics, in [0, 1).
-      cross_replica_axis: name of the device axis to average the statistics over.
+      hidden_sizes: the widths of the hidden layers.
+      num_classes: the number of classes, which is also the number of scores for each row.
+      decay_rate: the weight of the old values when the running statistics are updated, in [0, 1).
+      cross_replica_axis: the name of the device axis over which the statistics of a batch are
+        averaged.
       name: the module's name.
 
     Example:
@@ -54,15 +55,16 @@ class Classifier(hk.Module):
     def __call__(
         self, inputs: jax.Array, is_training: bool, mask: jax.Array | None = None
     ) -> jax.Array:
-        """Score each row.
+        """Compute the class scores of each row.
 
         Args:
-          inputs: shape (rows, features), float32.
-          is_training: a Python bool, as in :class:`BatchNorm`.
-          mask: shape (rows,), 1 for a real row and 0 for a padded row, as in :class:`BatchNorm`.
+          inputs: an array of shape (rows, features) and dtype float32.
+          is_training: a Python bool with the same meaning as in :class:`BatchNorm`.
+          mask: an array of shape (rows,), 1 for a real row and 0 for a padded row, as in
+            :class:`BatchNorm`.
 
         Returns:
-          The logits, shape (rows, num_classes), float32.
+          The logits, an array of shape (rows, num_classes) and dtype float32.
         """
         for size in self.hidden_sizes:
             inputs = hk.Linear(size, with_bias=False)(inputs)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 
 
 class Counter(hk.Module):
-    r"""Count the calls.
+    r"""Count how often the module is called.
 
     .. math:: n_t = n_{t-1} + 1, \qquad n_0 = 0
 
@@ -28,7 +28,7 @@ class Counter(hk.Module):
     """
 
     def __call__(self) -> jax.Array:
-        """Count one call.
+        """Add one to the count.
 
         Returns:
           The count after this call, a scalar of dtype int32.

@@ -15,7 +15,7 @@ from haiku_state.errors.modules import uninitialized_average
 
 
 class MovingAverage(hk.Module):
-    r"""Average everything seen so far, from a sum and a count.
+    r"""Average all values so far by keeping their sum and their number.
 
     .. math:: s_t = s_{t-1} + x_t, \qquad n_t = n_{t-1} + 1, \qquad \bar{x}_t = s_t / n_t
 
@@ -36,21 +36,23 @@ class MovingAverage(hk.Module):
     """
 
     def __call__(self, value: jax.Array, update_stats: bool | jax.Array = True) -> jax.Array:
-        """Add one value.
+        """Add one value and return the average.
 
         Args:
-          value: the next value, of any shape and a floating dtype; of a padded batch, the mean over
-            its real rows, as :func:`example_mean` computes it.
-          update_stats: whether the value counts, a bool or a scalar array of dtype bool, such as
-            ``mask.any()``. False leaves the state and the average as they are.
+          value: the next value, an array of any shape and a floating dtype. For a padded batch,
+            pass the mean over its real rows, as :func:`example_mean` computes it.
+          update_stats: whether the value counts: a bool or a scalar array of dtype bool, such as
+            ``mask.any()``. If it is False, the state and the average do not change.
 
         Returns:
           The average so far, with the shape and dtype of ``value``. The sum is kept in at least
           float32.
 
         Raises:
-          ArgumentError: the dtype is not floating, or earlier values had a different shape.
-          DeviceStackedError: the state belongs to all devices instead of a single device.
+          ArgumentError: the dtype of ``value`` is not floating, or earlier values had a different
+            shape.
+          DeviceStackedError: the state that was passed belongs to all devices instead of a single
+            device.
         """
         value, update_stats = jnp.asarray(value), jnp.asarray(update_stats, bool)
         total = hk.get_state("sum", value.shape, _state_dtype(value), init=jnp.zeros)
@@ -64,7 +66,7 @@ class MovingAverage(hk.Module):
 
 
 class ExponentialMovingAverage(hk.Module):
-    r"""Average with weights that decay into the past, corrected for starting at zero.
+    r"""Average with exponentially decaying weights, corrected for starting at zero.
 
     .. math::
        h_t = d\,h_{t-1} + (1 - d)\,x_t, \qquad \bar{x}_t = \frac{h_t}{1 - d^{\,t}}
@@ -73,23 +75,23 @@ class ExponentialMovingAverage(hk.Module):
     ``average`` is :math:`\bar{x}_t`, ``counter`` is :math:`t`. The denominator is computed as
     ``-expm1(t * log(d))``, which stays accurate where :math:`d^{\,t}` is close to one.
 
-    State and computation are at least float32, because bfloat16 would round most of :math:`(1 -
-    d)\,x_t` away. In half precision, Haiku's state has half precision too. Both states load here
-    and in Haiku, and a state keeps the dtype with which it was saved; convert it to float32 to gain
-    precision.
+    The state and the computation use at least float32, because bfloat16 would round most of
+    :math:`(1 - d)\,x_t` away, whereas Haiku's state has the precision of the values. Each of the
+    two modules can load the state of the other module. A loaded state keeps its dtype, so convert a
+    half-precision state to float32 first to gain precision.
 
     Args:
-      decay_rate: the weight :math:`d` of the past, in [0, 1).
+      decay_rate: the weight :math:`d` of the previous average, in [0, 1).
       zero_debias: whether to divide by :math:`1 - d^{\,t}`; without the division, the average is
         :math:`h_t`.
-      warmup_length: the number of calls for which the average is simply the last value; only
-        afterwards do past values count. ``counter`` starts at minus this number. Needs
-        ``zero_debias=False``.
+      warmup_length: the number of warm-up calls, during which the average is the last value; only
+        after the warm-up do older values count. ``counter`` starts at minus this number. A warm-up
+        requires ``zero_debias=False``.
       name: the module's name.
 
     Raises:
-      ArgumentError: ``decay_rate`` is outside [0, 1), ``warmup_length`` is negative, or both a
-        warm-up and the correction were requested.
+      ArgumentError: ``decay_rate`` is outside [0, 1), ``warmup_length`` is negative, or a warm-up
+        is requested together with ``zero_debias=True``.
 
     Example:
       >>> import haiku as hk, jax.numpy as jnp
@@ -134,20 +136,23 @@ class ExponentialMovingAverage(hk.Module):
         hk.get_state("average", shape, dtype, init=jnp.zeros)
 
     def __call__(self, value: jax.Array, update_stats: bool | jax.Array = True) -> jax.Array:
-        """Add one value.
+        """Add one value and return the average.
 
         Args:
-          value: the next value, of any shape and a floating dtype; of a padded batch, the mean over
-            its real rows, as :func:`example_mean` computes it.
-          update_stats: whether the state keeps the value, a bool or a scalar array of dtype bool,
-            such as ``mask.any()``; False only computes what the average would be.
+          value: the next value, an array of any shape and a floating dtype. For a padded batch,
+            pass the mean over its real rows, as :func:`example_mean` computes it.
+          update_stats: whether the value is stored in the state: a bool or a scalar array of dtype
+            bool, such as ``mask.any()``. If it is False, the result includes the value, but the
+            state does not change.
 
         Returns:
           The average so far, with the shape and dtype of ``value``.
 
         Raises:
-          ArgumentError: the dtype is not floating, or earlier values had a different shape.
-          DeviceStackedError: the state belongs to all devices instead of a single device.
+          ArgumentError: the dtype of ``value`` is not floating, or earlier values had a different
+            shape.
+          DeviceStackedError: the state that was passed belongs to all devices instead of a single
+            device.
         """
         value = jnp.asarray(value)
         first_count = hk.initializers.Constant(-self.warmup_length)
@@ -176,7 +181,7 @@ class ExponentialMovingAverage(hk.Module):
 
     @property
     def average(self) -> jax.Array:
-        """The average so far, without a new value."""
+        """The average so far, read without adding a value."""
         try:
             return hk.get_state("average")
         except HaikuStateError:

@@ -12,13 +12,16 @@ class LinearRegression(hk.Module):
 
     .. math:: \hat{y}_i = \sum_j w_j\,x_{ij} + b
 
-    Without normalization, the module has only params and an empty state. With normalization, the
-    running mean and variance of the inputs are state, so it is the smallest model that has both.
+    Without normalization, the module has params, but its state is empty. With normalization, the
+    running mean and variance of the inputs are state, which makes the module a minimal example of a
+    model with both params and state.
 
     Args:
-      normalize_inputs: whether a :class:`BatchNorm` (no scale, no offset) comes first.
-      decay_rate: weight of the past in the running statistics, in [0, 1).
-      cross_replica_axis: name of the device axis to average the statistics over.
+      normalize_inputs: whether a :class:`BatchNorm` without scale and offset normalizes the inputs
+        first.
+      decay_rate: the weight of the old values when the running statistics are updated, in [0, 1).
+      cross_replica_axis: the name of the device axis over which the statistics of a batch are
+        averaged.
       name: the module's name.
 
     Example:
@@ -48,15 +51,16 @@ class LinearRegression(hk.Module):
     def __call__(
         self, inputs: jax.Array, is_training: bool, mask: jax.Array | None = None
     ) -> jax.Array:
-        """Predict.
+        """Predict one number for each row.
 
         Args:
-          inputs: shape (rows, features), float32.
-          is_training: a Python bool, as in :class:`BatchNorm`.
-          mask: shape (rows,), 1 for a real row and 0 for a padded row, as in :class:`BatchNorm`.
+          inputs: an array of shape (rows, features) and dtype float32.
+          is_training: a Python bool with the same meaning as in :class:`BatchNorm`.
+          mask: an array of shape (rows,), 1 for a real row and 0 for a padded row, as in
+            :class:`BatchNorm`.
 
         Returns:
-          The predictions, shape (rows,), in the units of the targets.
+          The predictions, an array of shape (rows,), in the units of the targets.
         """
         if self.normalize_inputs:
             norm = BatchNorm(

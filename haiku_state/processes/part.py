@@ -7,9 +7,9 @@ def process_part() -> tuple[int, int]:
     """Return which part of each batch this process reads.
 
     Returns:
-      ``(index, count)``, the id of this process and the number of processes. Pass it to
-      :func:`.batches` as ``part``: from a batch of ``rows`` rows it takes the rows from
-      ``rows * index // count`` up to ``rows * (index + 1) // count``.
+      ``(index, count)``, the id of this process and the number of processes. Pass this pair to
+      :func:`.batches` as ``part``: from a batch of ``rows`` rows, the process then takes the rows
+      from ``rows * index // count`` up to, but not including, ``rows * (index + 1) // count``.
 
     Example:
       >>> from haiku_state.processes import process_part
@@ -24,13 +24,14 @@ def process_part() -> tuple[int, int]:
 
 
 def is_main_process() -> bool:
-    """Return whether this is the process that writes for all processes.
+    """Return whether this process is the one that prints and writes for all processes.
 
-    Metrics and params are the same on every process, so one process prints them, and writes them
-    to files of its own. :func:`.save_checkpoint` is not one of its tasks: each process calls it.
+    Metrics and params are the same in every process, so it is enough that one process prints them
+    and writes them to its own files. For :func:`.save_checkpoint`, however, this is not enough,
+    because every process must call it.
 
     Returns:
-      True in process 0.
+      True in process 0 and False in all other processes.
 
     Example:
       >>> from haiku_state.processes import is_main_process

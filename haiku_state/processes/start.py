@@ -31,8 +31,9 @@ GRACE = 40
 
 JOINING = _(
     "haiku_state: process {index} of {count} joins the others at {address} and waits for them for "
-    "at most {timeout:g} s. If JAX aborts it with a stack dump, now or later, then a process is "
-    "missing or lost, or two have the same process_id: look at what the other processes printed."
+    "at most {timeout:g} s. If JAX aborts this process with a stack dump, now or later, then a "
+    "process is missing or lost, or two processes have the same process_id: look at what the other "
+    "processes printed."
 )
 _ADDRESS = re.compile(r"(\[[^]]+\]|[^][:]+):([1-9]\d{0,4})")
 
@@ -46,38 +47,41 @@ def start_processes(
     timeout: float = 60,
     settings: Mapping[str, Any] | None = None,
 ) -> None:
-    """Connect this process with the other processes, so that their devices become one set.
+    """Connect this process to the other processes, so that JAX can use the devices of all of them.
 
-    Call it in each process before JAX's first computation. When it returns, all processes have
-    joined, and ``jax.devices()`` lists the devices of all processes. CPU devices communicate
-    through gloo. ``jax.distributed.initialize`` does the work. It can end a process only by an
-    abort with a stack dump, so this function first prints a line on stderr that says what it waits
-    for.
+    Call this function in each process before JAX's first computation. When it returns, all
+    processes have joined, and ``jax.devices()`` lists the devices of all processes. CPU devices
+    communicate through gloo. The processes are connected by ``jax.distributed.initialize``, which
+    can end a process only by an abort with a stack dump. For this reason, a line on stderr first
+    says what the process waits for.
 
-    A process that is alone on its machine uses all devices there, under every scheduler. If Slurm
-    or Open MPI starts several processes on one machine, each process gets the device of its local
-    id.
+    If there is only one process on a machine, it uses all devices of this machine, under every
+    scheduler. If Slurm or Open MPI starts several processes on one machine, each process gets the
+    device whose index is its local id.
 
     Args:
-      coordinator: ``"HOST:PORT"``, where process 0 listens and the others find it.
-      num_processes: how many processes there are, at least 1.
-      process_id: the index of this process, from 0 to ``num_processes - 1``. Without these three
-        arguments, JAX itself gets them from the scheduler (Slurm, Open MPI and others).
-      devices: how many devices this process needs, 1–1024; CPU devices are simulated if it has
-        fewer. :func:`.use_devices` does the same, but it cannot be used once JAX has started.
-      timeout: how long this process waits for the others, in seconds. If some have not joined by
-        then, this process prints the text of ``ProcessStartError`` on stderr and ends with exit
-        code 3.
+      coordinator: ``"HOST:PORT"``, the address at which process 0 listens and to which the other
+        processes connect.
+      num_processes: the number of processes, at least 1.
+      process_id: the index of this process, from 0 to ``num_processes - 1``. If neither this
+        argument nor ``coordinator`` and ``num_processes`` are passed, JAX gets all three values
+        from the scheduler (Slurm, Open MPI and others).
+      devices: the number of devices that this process needs, 1–1024. If it has fewer, CPU devices
+        are simulated, as by :func:`.use_devices`, which cannot be called once JAX has started.
+      timeout: the time in seconds that this process waits for the other processes. If some of them
+        have not joined by then, this process prints the text of ``ProcessStartError`` on stderr and
+        ends with exit code 3.
       settings: values by name that must be the same in all processes, such as the seed and the
-        number of epochs. Without this check, processes that disagree would silently train on or
-        wait forever.
+        number of epochs. Without this check, processes with different settings would silently
+        continue to train or wait forever.
 
     Raises:
       ArgumentError: an argument is malformed, out of range or missing.
       LateStartError: JAX has already started.
       ProcessStartError: no scheduler is found, process 0 cannot listen at the address, JAX cannot
-        connect the processes, or it is too old for several CPU devices in each; or the processes
-        disagree on their number or their settings, in which case each of them says so.
+        connect the processes, JAX is too old for several CPU devices in each process, or the
+        processes have different settings or numbers of processes, in which case every process
+        raises this error.
 
     Example:
       >>> from haiku_state.processes import start_processes
@@ -85,7 +89,7 @@ def start_processes(
       Traceback (most recent call last):
         ...
       haiku_state.errors.base.ArgumentError: coordinator is 'localhost', but it must be HOST:PORT.
-        why:   every process passes the address at which process 0 listens, the number of processes, and its own id, counted from 0; under a scheduler, pass nothing
+        why:   every process must pass the address at which process 0 listens, the number of processes, and its own id, counted from 0; if a scheduler starts the processes, pass nothing
         more:  python -m haiku_state read api/processes
 
     References:

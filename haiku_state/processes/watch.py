@@ -27,8 +27,8 @@ LOST = 3  # the exit code after another process is lost
 FAREWELL = 1  # seconds that a process which has failed gives the others to hear of it
 
 UNFINISHED = _(
-    "haiku_state: process {index} of {count} has finished, but another process has failed, or has "
-    "not finished: it may be waiting for this one"
+    "haiku_state: process {index} of {count} has finished, but another process has failed or has "
+    "not finished, and it may be waiting for this process"
 )
 
 # an XlaRuntimeError says so, and in newer versions of JAX a ValueError
@@ -39,7 +39,7 @@ _lost = threading.Event()
 
 
 class ProcessWatch:
-    """The object that :func:`watch_processes` yields; report each update to it.
+    """The object that :func:`watch_processes` yields; report each update to this object.
 
     Example:
       >>> from haiku_state.processes import watch_processes
@@ -56,8 +56,8 @@ class ProcessWatch:
         """Report that an update has finished.
 
         Args:
-          result: what the update returned, such as the metrics. The call waits for it, because JAX
-            returns before the computation is done.
+          result: the result of the update, such as the metrics. The method waits until the result
+            is computed, because JAX returns before the computation is done.
         """
         jax.block_until_ready(result)
         self._last = time.monotonic()
@@ -93,36 +93,39 @@ def watching(timeout: float, count: int, silence: HaikuStateError) -> Iterator[P
 
 @contextlib.contextmanager
 def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
-    """End this process and say why if another process dies or hangs.
+    """End this process with an explanation if another process dies or hangs.
 
-    If a process vanishes, the others are left in an update that waits for it. Wrapped around the
-    training loop, this context manager ends them in time:
+    If a process dies, the other processes are left in an update that waits for it. This context
+    manager, placed around the training loop, ends them in the following cases:
 
-    - An update fails because a connection broke: ``LostProcessError`` is raised.
-    - There is no progress for ``timeout`` seconds: the process prints the text of
+    - If an update fails because a connection is broken, ``LostProcessError`` is raised.
+    - If there is no progress for ``timeout`` seconds, the process prints the text of
       ``LostProcessError`` on stderr and ends with exit code 3. The same happens if one device of
-      this process has lost its connection and another device continues to wait.
+      this process has lost its connection while another device continues to wait.
 
-    JAX watches too, and may be faster: when process 0 dies, for example, it aborts the others with
-    a stack dump. The line that :func:`start_processes` prints says what that means.
+    JAX watches the processes too and may react first: when process 0 dies, for example, JAX aborts
+    the other processes with a stack dump. The line that :func:`start_processes` prints explains
+    what such a stack dump means.
 
-    At exit each process waits until all have finished. If another one fails, or takes 40 seconds
-    longer than the timeout of :func:`start_processes`, a process that waits says so on stderr, and
-    its exit code is 3. A process that is ended by an exception does not wait, so that the others
-    notice at once, unless all processes raise the same error, as they do for settings that differ.
-    After a lost process, the exit code is 3. An exception that the program catches has no effect.
-    ``sys.exit`` waits; if the others cannot finish, call :func:`end_processes` instead.
+    At exit, each process waits until all processes have finished. If another process fails, or
+    takes 40 seconds longer than the timeout of :func:`start_processes`, the waiting process says so
+    on stderr and ends with exit code 3. A process that ends because of an exception does not wait,
+    so that the other processes notice the failure at once. If all processes raise the same error,
+    however, as they do for different settings, they wait for each other. After the loss of a
+    process, the exit code is 3. An exception that the program catches has no effect on the exit.
+    ``sys.exit`` waits; if the other processes cannot finish, call :func:`end_processes` instead.
 
     Args:
-      timeout: in seconds, longer than the longest update; the first update includes the
-        compilation.
+      timeout: the time in seconds without progress after which the process ends. It must be longer
+        than the longest update; the first update includes the compilation.
 
     Returns:
-      A context manager. The object it yields has ``progress(result)``; call it after each update.
+      A context manager that yields a :class:`ProcessWatch`. Call its method ``progress(result)``
+      after each update.
 
     Raises:
       ArgumentError: ``timeout`` is not a positive number of seconds.
-      LostProcessError: a connection to another process broke.
+      LostProcessError: the connection to another process is broken.
 
     Example:
       >>> import jax.numpy as jnp
@@ -158,14 +161,15 @@ def watch_processes(timeout: float = 300) -> Iterator[ProcessWatch]:
 def watch_sigterm() -> Iterator[Callable[[int], bool]]:
     """Let a run that receives SIGTERM save a last checkpoint.
 
-    A scheduler sends this signal some time before it ends a process. With many processes, the
-    signal may reach only one of them, and after :func:`start_processes` JAX catches it. All
-    processes must stop at the same update, and JAX lets them agree on it.
+    A scheduler sends SIGTERM some time before it ends a process. With several processes, the signal
+    may reach only one of them, although all of them must stop after the same update. After
+    :func:`start_processes`, JAX therefore catches the signal and lets the processes agree on this
+    update.
 
     Returns:
-      A context manager that yields ``stops(update)``. Call it after each update with the number of
-      the update, 0, 1, …; it returns True at the update after which to save and end. Inside the
-      context, SIGTERM does nothing else.
+      A context manager that yields ``stops(update)``. Call this function after each update with the
+      number of the update, 0, 1, …. It returns True if the program should save a checkpoint and end
+      after this update. Inside the context, SIGTERM does nothing else.
 
     Example:
       >>> import os, signal
@@ -197,12 +201,13 @@ def watch_sigterm() -> Iterator[Callable[[int], bool]]:
 def end_processes(code: int = 0) -> NoReturn:
     """End this process at once, without waiting for the others.
 
-    On a normal exit, JAX waits until all processes have finished. After a process is lost, that
-    takes minutes and ends in an abort. This function flushes what has been printed and exits; other
-    functions that were registered to run at exit do not run.
+    On a normal exit, JAX waits until all processes have finished. After the loss of a process, this
+    wait takes minutes and ends in an abort. This function instead flushes the output that has been
+    printed and exits at once, without running the other functions that were registered to run at
+    exit.
 
     Args:
-      code: the exit code.
+      code: the exit code of the process.
 
     Example:
       >>> from haiku_state.processes import end_processes

@@ -36,33 +36,35 @@ def check_state(
     The type of a state is its structure and the shape, dtype and weak type of each leaf. In
     addition, no leaf may be a tracer of a transformation that has ended. The counters of the
     exponential moving averages in the state, as in :class:`BatchNorm` and ``hk.BatchNorm``, must
-    have changed in training but not in evaluation. The check only compares types and object
-    identity, so it costs nothing in a compiled step.
+    have changed in training but not in evaluation. While JAX traces a function, the check compares
+    only types and object identity, so it adds no work to the compiled step.
 
-    An average is a dict with the names ``counter``, ``hidden`` and ``average``. It is recognized at
-    any depth: the state may be a dict or tuple of the states of several models.
+    The check recognizes an exponential moving average as a dict with the names ``counter``,
+    ``hidden`` and ``average``, at any depth: the state may also be a dict or tuple of the states of
+    several models.
 
-    While a function is being traced, a counter that another compiled function returns may look
-    changed although it is not. In that case, check the inner function instead.
+    While a function is traced, a counter that another compiled function returns may look changed
+    although its value is the same. In that case, check that other function instead.
 
     Args:
       before: the state that was passed in, a PyTree of arrays.
       after: the state that was returned.
-      is_training: True: the counters must advance. False: they must not advance. None: they may
-        advance.
-      frozen: ``frozen(module_name, name, value)``, True for a counter that need not advance,
-        because it belongs to a normalization that training does not change or to another model in
-        the state. The module's name is preceded by the names of the containers that hold it, as in
-        ``"generator/batch_norm/…"``.
+      is_training: True if the counters must advance, False if they must not advance, None if they
+        may advance.
+      frozen: ``frozen(module_name, name, value)``, a function that returns True for a counter that
+        need not advance, because it belongs to a normalization that training does not change or to
+        another model in the state. The module's name is preceded by the names of the containers
+        that hold the module, as in ``"generator/batch_norm/…"``.
 
     Raises:
-      StateStructureError: a name was removed or added.
-      LeakedTracerError: state was written inside ``jax.lax.scan``, ``jax.vmap`` or the like.
-      DeviceStackedError: a counter has a leading axis either before or after the call, but not
-        both.
-      StateShapeError: a shape has changed.
-      StateDtypeError: a dtype has changed.
-      WeakTypeError: a Python number replaced an array, or the reverse.
+      StateStructureError: a name was removed from the state or added to it.
+      LeakedTracerError: the returned state contains a tracer, because it was written inside
+        ``jax.lax.scan``, ``jax.vmap`` or a similar transformation.
+      DeviceStackedError: a counter has a leading axis in only one of the two states.
+      StateShapeError: the shape of a leaf has changed.
+      StateDtypeError: the dtype of a leaf has changed.
+      WeakTypeError: a Python number has replaced an array, or an array has replaced a Python
+        number.
       CounterStoppedError: the running statistics did not change in training.
       CounterAdvancedError: the running statistics changed in evaluation.
 
@@ -109,20 +111,22 @@ def checked(
 ) -> Function:
     """Wrap an ``apply`` or an update so that :func:`check_state` checks each of its calls.
 
-    In a compiled function, the check runs while JAX traces it and leaves nothing in the program.
+    In a compiled function, the check runs only while JAX traces the function and adds nothing to
+    the program.
 
     Args:
       function: ``apply(params, state, rng, *args, **kwargs) -> (output, state)``, or
         ``update(train_state, batch) -> (train_state, metrics)``.
-      is_training: as in :func:`check_state`, for all calls.
-      frozen: as in :func:`check_state`.
+      is_training: the same argument as in :func:`check_state`, used for all calls.
+      frozen: the same argument as in :func:`check_state`.
 
     Returns:
-      A function with the arguments and results of ``function``.
+      A function with the same arguments and results as ``function``.
 
     Raises:
-      ArgumentError: when called, if the function is neither of these two.
-      HaikuStateError: any error that :func:`check_state` raises, when the function is called.
+      ArgumentError: raised by the returned function if ``function`` is neither an ``apply`` nor an
+        update.
+      HaikuStateError: the returned function raises any error of :func:`check_state`.
 
     Example:
       >>> import haiku as hk, jax
@@ -134,7 +138,7 @@ def checked(
       1
 
     References:
-      :func:`check_state`.
+      :func:`check_state`, which checks a single pair of states.
     """
 
     @functools.wraps(function)

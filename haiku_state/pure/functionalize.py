@@ -47,42 +47,47 @@ def functionalize(
        &\mathrm{method}(\mathrm{self}, x) \to y \\
        \longmapsto\quad &\mathrm{apply}(s_t, x) \to (y, s_{t+1})
 
-    The state is a PyTree of the instance's attributes. Each call makes an instance from it, runs
-    the method on that instance, and collects its attributes again; no other instance changes.
+    The state is a PyTree of the attributes of an instance. Every call builds a new instance from
+    the state, runs the method on it and returns the attributes of this instance as the new state;
+    no other instance changes.
 
-    Attributes that are arrays or numbers are state, also inside lists, tuples, dicts and objects of
-    other ordinary classes. The numbers that ``static`` names and everything else, such as a string
-    or a function, are part of the compiled program, and no method may change them. The constructor
-    must create every attribute, and no method may assign an attribute of the class, which all
-    instances share; a change inside of one, such as an ``append`` to a list of the class, is not
-    noticed. A dict comes back with its keys sorted, as JAX sorts them; an ``OrderedDict`` keeps
-    their order.
+    Attributes that are arrays or numbers are state, even inside lists, tuples, dicts and objects of
+    other ordinary classes. The numbers that ``static`` names and all other values, such as strings
+    and functions, are part of the compiled program, so no method may change them. The constructor
+    must create every attribute. No method may assign an attribute of the class, because all
+    instances share it; a change inside such an attribute, for example an ``append`` to a list of
+    the class, is not detected. The keys of a dict are sorted, as JAX sorts them, whereas an
+    ``OrderedDict`` keeps its order.
 
     Args:
-      cls: an ordinary Python class, such as a dataclass or one with slots, properties or bases.
-      methods: the methods and properties to turn into functions; by default, all that are public.
-      static: the numbers that are sizes or flags and not state, by the names of their attributes:
-        ``"size"`` for ``self.size``, ``"buffer.size"`` for the size of an object inside. The name
-        of a list, tuple, dict or object stands for all numbers in it; arrays are always state.
+      cls: an ordinary Python class, which may be a dataclass or have slots, properties or base
+        classes.
+      methods: the names of the methods and properties to turn into functions; by default, all
+        public methods and properties.
+      static: the names of the attributes whose numbers are part of the compiled program instead of
+        state, such as sizes and flags: ``"size"`` for ``self.size``, ``"buffer.size"`` for
+        ``self.buffer.size``. The name of a list, tuple, dict or object stands for all numbers in
+        it; arrays are always state.
 
     Returns:
-      A NamedTuple of ``init(*args, **kwargs) -> state``, which runs the constructor, and one
-      ``(state, *args, **kwargs) -> (output, state)`` for each method, under its name. A single
-      method, or ``__call__``, is called ``apply``.
+      A NamedTuple of pure functions. ``init(*args, **kwargs) -> state`` runs the constructor, and
+      for each method, a function ``(state, *args, **kwargs) -> (output, state)`` has the name of
+      the method. If there is only one method, or the method is ``__call__``, its
+      function is called ``apply``.
 
     Raises:
-      ArgumentError: ``cls`` is not an ordinary class, or a method does not exist, has a name that
-        is taken, or is not a plain function (for example, it is jitted); or, when ``init`` is
-        called, ``static`` names an array or an attribute that does not exist.
-      AttributeKindError: when a function is called, if an attribute cannot be state, such as an
-        open file, or if a method returns an object of the state or an iterator.
-      SharedAttributeError: when a function is called, if two attributes are the same mutable
+      ArgumentError: ``cls`` is not an ordinary class; a method does not exist, has a name that is
+        already taken, or is not a plain function, for example because it is jitted; or ``static``
+        names an array or an attribute that does not exist, which is found when ``init`` is called.
+      AttributeKindError: raised by the pure functions if an attribute cannot be state, such as an
+        open file, or if a method returns an iterator or an object of the state.
+      SharedAttributeError: raised by the pure functions if two attributes refer to the same mutable
         object.
-      StaticAttributeError: when a function is called, if a method changes a static attribute, or an
-        attribute of the class.
-      TracedFlagError: under ``jit``, when a method is called, if Python needs the value of a number
-        that is state.
-      HaikuStateError: any error that :func:`check_state` raises, when a function is called.
+      StaticAttributeError: raised by the pure functions if a method changes a static attribute or
+        an attribute of the class.
+      TracedFlagError: raised under ``jit`` if a method needs the value of a number that is state,
+        for example in an ``if`` statement.
+      HaikuStateError: the pure functions raise any error of :func:`check_state`.
 
     Example:
       >>> import jax
@@ -102,7 +107,7 @@ def functionalize(
 
     References:
       JAX's documentation, `Stateful computations
-      <https://docs.jax.dev/en/latest/101/state.html>`__, a simple worked example.
+      <https://docs.jax.dev/en/latest/101/state.html>`__, with a simple worked example.
     """
     if not isinstance(cls, type) or not _is_ordinary(cls):
         raise arguments.functionalized_class(cls)

@@ -1,12 +1,13 @@
 """``hk.transform_with_state`` rebuilt in four short layers, to be read from top to bottom.
 
-An impure function reads and writes the frame on top of a stack. ``init`` and ``apply`` put a new
-frame there, call the function, take the frame away and return what it holds. Seen from outside,
-nothing has changed, so both are pure. If neither of them is running, there is no frame, and every
-function of this module raises ``OutsideTransformError``.
+An impure function reads and writes a frame, which holds params, state and a random key and lies on
+top of a stack. ``init`` and ``apply`` push a new frame, call the function, pop the frame and return
+its contents. The stack is the same afterwards, which makes both of them pure as long as the
+function has no other side effects. When neither of them is running, the stack is empty, and every
+function that needs a frame raises ``OutsideTransformError``.
 
-Names, values and random numbers are the same as in Haiku; the end of the file says what this
-version lacks.
+Names, values and random numbers are the same as in Haiku; a comment at the end of the source file
+lists what this version lacks.
 
 References:
   Haiku's documentation, `API <https://dm-haiku.readthedocs.io/en/latest/api.html>`__.
@@ -89,14 +90,14 @@ def get_parameter(name: str, shape: Any, dtype: Any = jnp.float32, init: Any = N
     """Read a parameter; in ``init``, the first read creates it.
 
     Args:
-      name: its name within the module; equal names give the same parameter.
-      shape: its shape.
-      dtype: its dtype.
-      init: makes the initial value from the shape and the dtype.
+      name: the name of the parameter within the module; equal names give the same parameter.
+      shape: the shape of the parameter.
+      dtype: the dtype of the parameter.
+      init: a function that makes the initial value from the shape and the dtype.
 
     Raises:
-      UninitializedParameterError: ``apply`` has no such parameter, or there is no ``init`` to make
-        its initial value.
+      UninitializedParameterError: the params that were passed to ``apply`` do not contain this
+        parameter, or ``init`` is missing when the parameter has to be created.
     """
     frame = _current_frame()
     if name not in frame.params.get(frame.path, {}):
@@ -108,7 +109,7 @@ def get_parameter(name: str, shape: Any, dtype: Any = jnp.float32, init: Any = N
 
 
 def get_state(name: str, shape: Any = None, dtype: Any = jnp.float32, init: Any = None) -> Any:
-    """Read state; if ``init`` is given, the first read creates it.
+    """Read state; if ``shape`` and ``init`` are given, the first read creates the state.
 
     The arguments are the same as in :func:`get_parameter`.
 
@@ -116,7 +117,8 @@ def get_state(name: str, shape: Any = None, dtype: Any = jnp.float32, init: Any 
       The value that was written last, in this run or an earlier run.
 
     Raises:
-      UninitializedStateError: nothing was written, and ``shape`` or ``init`` is missing.
+      UninitializedStateError: no state has been written under this name, and ``shape`` or ``init``
+        is missing.
     """
     frame = _current_frame()
     if name not in frame.state.get(frame.path, {}):
@@ -127,14 +129,14 @@ def get_state(name: str, shape: Any = None, dtype: Any = jnp.float32, init: Any 
 
 
 def set_state(name: str, value: Any) -> None:
-    """Write state; ``init`` will return the first value written under each name."""
+    """Write state; ``init`` returns the first value that is written under each name."""
     frame = _current_frame()
     frame.initial.setdefault(frame.path, {}).setdefault(name, value)
     frame.state.setdefault(frame.path, {})[name] = value
 
 
 def next_rng_key() -> jax.Array:
-    """Split a new key off the key that was given; raise ``MissingKeyError`` if that key is None."""
+    """Return a new key, split off the given key; raise ``MissingKeyError`` if no key was given."""
     frame = _current_frame()
     if frame.rng[0] is None:
         raise errors.MissingKeyError()
@@ -201,10 +203,11 @@ def _module_path(maker: _Frame, name: str) -> str:
 
 
 class Module:
-    """Base class of modules; every method and property runs under the module's name.
+    """Base class of modules; methods look up params and state under the module's name.
 
     Args:
-      name: the class name in snake case by default; equal names are numbered.
+      name: the name of the module, by default the class name in snake case; equal names are
+        numbered.
 
     Example:
       >>> import jax.numpy as jnp
@@ -244,7 +247,7 @@ class Module:
 
 
 class Pair(NamedTuple):
-    """Two pure functions that stand for one impure function."""
+    """A pair of pure functions that together replace one impure function."""
 
     init: Callable[..., Any]
     apply: Callable[..., Any]
@@ -254,11 +257,12 @@ def transform_with_state(f: Callable[..., Any]) -> Pair:
     """Turn a function that reads and writes params and state into two pure functions.
 
     Args:
-      f: the function; it may make and call modules.
+      f: the function to transform, which may create and call modules.
 
     Returns:
-      The pair ``init(rng, *args) -> (params, state)`` and ``apply(params, state, rng, *args) ->
-      (output, state)``. Neither changes its arguments.
+      The pair ``init(rng, *args) -> (params, state)`` and
+      ``apply(params, state, rng, *args) -> (output, state)``. Neither of the two functions changes
+      its arguments.
 
     Example:
       >>> import jax.numpy as jnp
@@ -298,7 +302,7 @@ def transform(f: Callable[..., Any]) -> Pair:
       The pair ``init(rng, *args) -> params`` and ``apply(params, rng, *args) -> output``.
 
     Raises:
-      StatelessTransformError: raised by the pair if ``f`` keeps state.
+      StatelessTransformError: raised by ``init`` and ``apply`` if ``f`` keeps state.
 
     Example:
       >>> import jax.numpy as jnp

@@ -18,35 +18,37 @@ from haiku_state.pure.check import check_made, check_state
 
 
 def pure_pair(module: Callable[..., Any], /, *args: Any, **kwargs: Any) -> hk.TransformedWithState:
-    r"""Make a pure pair from a module class or from a function that uses modules.
+    r"""Make a pure pair, ``init`` and ``apply``, from a module class or a function using modules.
 
     .. math::
        f \mapsto\ &\mathrm{init}(r, x) = (p, s) \\
        &\mathrm{apply}(p, s, r, x) = (f(x), s')
 
-    This is ``hk.transform_with_state`` with three additions. You can pass a class directly. Common
-    mistakes raise a named error, with the error of Haiku or JAX as its cause. Finally, the state
-    that ``apply`` returns must match the state that was passed to it (see :func:`check_state`); to
-    skip that check, call ``hk.transform_with_state``.
+    This is ``hk.transform_with_state`` with three additions: you can pass a module class directly;
+    common mistakes raise errors that explain them, with the original error of Haiku or JAX as the
+    cause; and the state that ``apply`` returns must match the state that was passed to it (see
+    :func:`check_state`). To skip that check, call ``hk.transform_with_state``.
 
     Args:
-      module: a subclass of ``hk.Module``, or a function that makes modules and calls them.
-      args: the arguments with which the class constructs a module; for a function, its first
-        arguments.
-      kwargs: the same, by name.
+      module: a subclass of ``hk.Module``, or a function that creates and calls modules.
+      args: the positional arguments of the constructor or, if ``module`` is a function, the first
+        arguments of the function.
+      kwargs: the keyword arguments of the constructor or the function.
 
     Returns:
       An ``hk.TransformedWithState`` of ``init(rng, *inputs) -> (params, state)`` and
-      ``apply(params, state, rng, *inputs) -> (output, state)``. Both take a random key as ``rng``,
-      or None if nothing draws random numbers, and the inputs of the module or function,
-      positionally or by keyword; the signatures of ``init`` and ``apply`` list them.
+      ``apply(params, state, rng, *inputs) -> (output, state)``. Both functions take a random key as
+      ``rng``, or None if nothing draws random numbers, and the inputs of the module or function,
+      positionally or by keyword. The signatures of ``init`` and ``apply`` list these inputs.
 
     Raises:
       ArgumentError: ``module`` is neither a module class nor a function.
-      UncalledModuleError: when ``init`` or ``apply`` is called, if the function returns a module.
-      PairArgumentError: when called, if ``params``, ``state`` or ``rng`` is of the wrong kind.
-      HaikuStateError: when ``init`` or ``apply`` is called, the error that names what went wrong in
-        it.
+      UncalledModuleError: raised by ``init`` and ``apply`` if the function returns a module that it
+        has not called.
+      PairArgumentError: raised by ``init`` and ``apply`` if ``params``, ``state`` or ``rng`` is
+        missing or has the wrong type.
+      HaikuStateError: raised by ``init`` and ``apply`` for other mistakes; the class of the error
+        says which mistake it is.
 
     Example:
       >>> import jax, jax.numpy as jnp

@@ -22,51 +22,56 @@ def accumulate(
     frozen: Predicate | None = None,
     weight: Callable[[Batch], jax.Array] | None = None,
 ) -> LossFn:
-    r"""Compute a loss and its gradient one microbatch after the other.
+    r"""Compute a loss and its gradient one microbatch at a time, to save memory.
 
     .. math::
        L(p) = \frac{\sum_i w_i L_i(p)}{\sum_i w_i}, \qquad
        \nabla L(p) = \frac{\sum_i w_i \nabla L_i(p)}{\sum_i w_i}
 
-    The microbatches run one after the other, and the backward pass computes each of them a second
-    time, so that only one microbatch is in memory at once (``jax.checkpoint`` inside
-    ``jax.lax.scan``). A batch can then have any size, at the cost of about a third more computing
-    time. Without normalization, the update is the same as with the whole batch. With
-    :class:`.BatchNorm` it is different, because each microbatch is normalized by its own mean and
-    variance. ``statistics`` chooses how the running statistics advance.
+    The microbatches run one after another, and the backward pass computes each of them a second
+    time, so that only one microbatch is in memory at a time (``jax.checkpoint`` inside
+    ``jax.lax.scan``). This allows a much larger batch at the cost of about a third more computing
+    time. If the loss uses neither normalization nor random numbers, the update is the same as with
+    the whole batch, up to rounding. With :class:`.BatchNorm`, the update is different, because each
+    microbatch is normalized by its own mean and variance. ``statistics`` determines how the running
+    statistics advance.
 
-    Microbatch ``i`` has the rows ``i``, ``i + count``, ``i + 2 * count`` and so on, so that each
-    device of a sharded batch works on its own rows. By default, all microbatches have the same
+    Microbatch ``i`` consists of the rows ``i``, ``i + count``, ``i + 2 * count`` and so on, so that
+    each device of a sharded batch works on its own rows. By default, all microbatches have the same
     weight :math:`w_i`; if the batch is padded, pass ``weight``.
 
-    If each microbatch is a separate call, for example from a loader, ``optax.MultiSteps(optimizer,
-    count)`` accumulates on the optimizer's side: it holds the gradients in the opt_state and takes
-    a step at every ``count``-th call. The running statistics then advance as with ``"each"``.
+    If each microbatch is passed to a separate call, for example because it comes from a data
+    loader, use ``optax.MultiSteps(optimizer, count)`` instead. This optimizer accumulates the
+    gradients in its opt_state and changes the params only at every ``count``-th call. The running
+    statistics then advance as with ``"each"``.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, where the loss is
         a mean over the examples.
-      count: the number of microbatches, at least 1; it must divide the rows.
-      statistics: ``"each"`` passes the state from one microbatch to the next, so running statistics
-        advance ``count`` times per update. ``"once"`` starts each microbatch from the same state
-        and averages the floating leaves of the results, so running statistics advance once; other
-        leaves, such as counters, must be the same in all results. Results count equally, except
-        that a result without any change counts for nothing.
+      count: the number of microbatches, at least 1; it must divide the number of rows.
+      statistics: how the running statistics advance. ``"each"`` passes the state from one
+        microbatch to the next, so they advance ``count`` times per update. ``"once"`` starts each
+        microbatch from the same state and averages the floating leaves of the resulting states, so
+        they advance once; other leaves, such as counters, must be the same in all of these states.
+        The average gives all states the same weight, except that it leaves out a state that has not
+        changed.
       strict: whether each returned state must pass :func:`.check_state` with
         ``is_training=True``, as in :func:`.make_update`.
-      frozen: as in :func:`.make_update`.
-      weight: ``weight(microbatch)``, the number of examples in a microbatch of a padded batch, as
-        in :func:`.make_update`, which needs it too.
+      frozen: the same argument as in :func:`.make_update`.
+      weight: ``weight(microbatch)``, a function that returns the number of examples in a microbatch
+        of a padded batch. The argument ``weight`` of :func:`.make_update` is needed as well.
 
     Returns:
-      A loss function of the same signature. Its loss and metrics are means over the microbatches,
+      A loss function with the same signature. Its loss and metrics are means over the microbatches,
       and each microbatch draws with its own random key.
 
     Raises:
       ArgumentError: ``count`` is below 1, or ``statistics`` is neither ``"each"`` nor ``"once"``.
-      BatchDivisionError: when called, if ``count`` does not divide the rows.
-      LossFunctionError: when called, if ``loss_fn`` does not return ``(loss, (state, metrics))``.
-      HaikuStateError: any error that :func:`.check_state` raises, when the function is called.
+      BatchDivisionError: raised by the returned function if ``count`` does not divide the number of
+        rows.
+      LossFunctionError: raised by the returned function if ``loss_fn`` does not return
+        ``(loss, (state, metrics))``.
+      HaikuStateError: the returned function raises any error of :func:`.check_state`.
 
     Example:
       >>> import jax, jax.numpy as jnp

@@ -41,7 +41,7 @@ class AveragedParamsState(NamedTuple):
 
 
 class AveragedTrainState(NamedTuple):
-    """A :class:`.TrainState` and the average of its state, which :func:`average_state` carries."""
+    """A :class:`.TrainState` with an additional field for the average of :func:`average_state`."""
 
     params: Params
     state: State
@@ -55,36 +55,36 @@ class AveragedTrainState(NamedTuple):
 def average_params(
     optimizer: "optax.GradientTransformation", decay_rate: DecayRate
 ) -> "optax.GradientTransformationExtraArgs":
-    r"""Keep an average of the params over the last steps, alongside the params themselves.
+    r"""Keep an exponential moving average of the params, alongside the params themselves.
 
     .. math::
        a_0 = p_0, \qquad a_t = d\,a_{t-1} + (1 - d)\,p_t
            = d^{\,t} p_0 + (1 - d) \sum_{i=1}^{t} d^{\,t-i}\,p_i
 
-    The average begins at the initial params, which still have the weight :math:`d^{\,t}` after
-    :math:`t` steps. A decay rate that begins small forgets them sooner:
-    ``lambda step: jnp.minimum(0.999, (1 + step) / (10 + step))``. The average is kept in the
-    opt_state, so everything that carries a train state carries the average too: a checkpoint,
-    ``jax.lax.scan``, :func:`.replicate`. The average does not change the params that are trained;
-    evaluate with :func:`averaged_params` and with a state from :func:`reestimate_state`, because
-    the running statistics belong to the params that were not averaged; :func:`average_state`
-    averages them in the same way.
+    The average starts at the initial params, which still have the weight :math:`d^{\,t}` after
+    :math:`t` steps. This weight decreases faster if the decay rate is small at first:
+    ``lambda step: jnp.minimum(0.999, (1 + step) / (10 + step))``. The average is part of the
+    opt_state, so it goes wherever the train state goes: into a checkpoint, through
+    ``jax.lax.scan``, onto all devices with :func:`.replicate`. It does not affect the params that
+    are trained. For evaluation, use :func:`averaged_params` and a state from
+    :func:`reestimate_state`, because the running statistics belong to the params that were not
+    averaged. Alternatively, :func:`average_state` averages the running statistics in the same way.
 
-    With :func:`scale_loss`, put this recipe inside, so that a skipped step does not count:
-    ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an ``optax.chain``, put it last,
-    because it averages the params that its own updates lead to.
+    To combine this recipe with :func:`scale_loss`, apply this recipe first, so that skipped steps
+    do not enter the average: ``scale_loss(average_params(optimizer, 0.99), loss_scale)``. In an
+    ``optax.chain``, put this recipe last, because it computes the average from the final updates.
 
     Args:
-      optimizer: an optax optimizer.
-      decay_rate: the weight :math:`d` of the past, in [0, 1); or a schedule, as Optax's are, that
-        gives it for the number of updates before this one, :math:`t - 1`.
+      optimizer: an Optax optimizer.
+      decay_rate: the weight :math:`d` of the previous average, in [0, 1); or a schedule as in
+        Optax, which gets the number of earlier updates, :math:`t - 1`, and returns this weight.
 
     Returns:
-      An optimizer with the same updates. Its opt_state holds the average, with the params' shapes
-      and in at least float32, and the opt_state of ``optimizer``.
+      An optimizer with the same updates. Its opt_state holds the opt_state of ``optimizer`` and the
+      average, which has the shapes of the params and at least the precision of float32.
 
     Raises:
-      ArgumentError: ``decay_rate`` is outside [0, 1); or, at an update, the optimizer does not get
+      ArgumentError: ``decay_rate`` is outside [0, 1), or the returned optimizer is called without
         the params.
 
     Example:
@@ -102,7 +102,7 @@ def average_params(
 
     References:
       Polyak and Juditsky, *Acceleration of stochastic approximation by averaging*, 1992;
-      ``optax.incremental_update``, the same step outside an optimizer.
+      ``optax.incremental_update``, which does the same step outside an optimizer.
     """
     import optax
 
@@ -130,28 +130,31 @@ def average_params(
 def average_state(
     update: UpdateFn[TrainState], decay_rate: DecayRate
 ) -> UpdateFn[AveragedTrainState]:
-    r"""Keep an average of the state over the last steps, alongside the state itself.
+    r"""Keep an exponential moving average of the state, alongside the state itself.
 
     .. math:: a_t = d\,a_{t-1} + (1 - d)\,s_t
 
-    This is the average of :func:`average_params`, for the running statistics: with the same decay
-    rate, both averages have the same weights. It costs no pass over the data, whereas
-    :func:`reestimate_state` gives the statistics of the averaged params themselves.
+    This recipe does for the running statistics what :func:`average_params` does for the params:
+    with the same decay rate, both averages have the same weights. It needs no extra pass over the
+    data. With such a pass, :func:`reestimate_state` computes the statistics of the averaged params
+    themselves.
 
     Args:
-      update: a step from :func:`.make_update`.
-      decay_rate: as in :func:`average_params`; a schedule gets ``train_state.step``, which also
-        counts the steps that the optimizer skips. A skipped step keeps the average as it is.
+      update: an update step from :func:`.make_update`.
+      decay_rate: the decay rate, as in :func:`average_params`. A schedule gets
+        ``train_state.step``, which also counts the steps that the optimizer skips. A skipped step
+        does not change the average.
 
     Returns:
-      A step like ``update``, of a train state with one more field. The first one is
-      ``AveragedTrainState(*train_state, train_state.state)``, and an evaluation reads
-      ``train_state._replace(params=averaged_params(train_state), state=train_state.average)``.
-      Leaves that are not floating, such as counters, are those of the state.
+      An update step like ``update``, for a train state with one more field. The first train state
+      is ``AveragedTrainState(*train_state, train_state.state)``, and an evaluation uses
+      ``train_state._replace(params=averaged_params(train_state), state=train_state.average)``. In
+      the average, leaves that are not floating, such as counters, have the values of the current
+      state.
 
     Raises:
-      ArgumentError: ``decay_rate`` is outside [0, 1); or, when called, the train state has no
-        average.
+      ArgumentError: ``decay_rate`` is outside [0, 1), or the returned step is called with a train
+        state that has no average.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -171,7 +174,7 @@ def average_state(
 
     References:
       Brock et al., *High-performance large-scale image recognition without normalization*, 2021,
-      whose training program averages params and state so.
+      whose training program averages params and state in this way.
     """
     rate_at = _rate_at(decay_rate)
 
@@ -213,20 +216,20 @@ def _moved(average: Any, values: Any, decay_rate: Any) -> Any:
 
 
 def averaged_params(train_state: Any) -> Params:
-    """Take the averaged params out of a train state.
+    """Return the averaged params of a train state.
 
     Args:
-      train_state: a train state or its opt_state, with :func:`average_params` anywhere among its
-        optimizers; on one device, replicated or sharded.
+      train_state: a train state or its opt_state, which may be on one device, replicated or
+        sharded. One of its optimizers must be an :func:`average_params`, at any depth.
 
     Returns:
-      The average, as params for ``apply``, in at least float32. These are the arrays in the train
-      state itself, which the next update consumes. Params that are frozen by a
-      :func:`freeze_params` around the average keep their own value.
+      The averaged params, which can be passed to ``apply``, in at least float32. They are the same
+      arrays as in the train state, so the next update may donate their memory. Params that a
+      :func:`freeze_params` around the average freezes keep their own values.
 
     Raises:
-      MissingAverageError: there is no average, or it does not cover all params.
-      ArgumentError: there is more than one average.
+      MissingAverageError: the train state has no average, or the average does not cover all params.
+      ArgumentError: the train state has more than one average.
 
     Example:
       >>> import jax.numpy as jnp, optax
@@ -236,7 +239,7 @@ def averaged_params(train_state: Any) -> Params:
       {'linear': {'w': Array([1., 1.], dtype=float32)}}
 
     References:
-      :func:`average_params`.
+      :func:`average_params`, which computes the average.
     """
     import optax
 
@@ -273,31 +276,35 @@ def reestimate_state(
     *,
     frozen: Predicate | None = None,
 ) -> State:
-    r"""Re-estimate the running statistics, for params that were not trained with them.
+    r"""Re-estimate the running statistics for params that have none of their own, such as averages.
 
     .. math:: \bar{s} = \frac{1}{n} \sum_{b=1}^{n} s_b
 
-    Here :math:`s_b` is the state after only batch :math:`b`, starting from the fresh ``state``. For
-    :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for starting at zero, the
-    result is the mean of the batch means and the mean of the batch variances, with equal weight for
-    each batch.
+    Here :math:`s_b` is the state that ``apply`` returns for batch :math:`b` when it starts from the
+    fresh ``state``. For :class:`.BatchNorm` and ``hk.BatchNorm``, whose averages are corrected for
+    starting at zero, the result is the mean of the batch means and the mean of the batch variances,
+    with equal weight for each batch.
 
     Args:
-      apply: ``apply(params, state, rng, batch) -> (output, state)`` in training mode; compile it
-        with ``jax.jit`` first.
-      params: the params to estimate for, such as the result of :func:`averaged_params`.
-      state: a fresh state from ``init``, whose averages have seen nothing.
-      batches: what to estimate from; every batch is used once.
-      rng: a random key for ``apply``; each batch gets its own key. None if ``apply`` draws nothing.
-      frozen: as in :func:`.check_state`; frozen state may already hold statistics.
+      apply: ``apply(params, state, rng, batch) -> (output, state)`` in training mode; for speed,
+        compile this function with ``jax.jit`` first.
+      params: the params for which the statistics are estimated, such as the result of
+        :func:`averaged_params`.
+      state: a fresh state from ``init``, whose averages contain no data yet.
+      batches: the batches from which the statistics are estimated; every batch is used once.
+      rng: a random key for ``apply``, from which each batch gets its own key; pass None if
+        ``apply`` draws no random numbers.
+      frozen: the same argument as in :func:`.check_state`; frozen state may already contain
+        statistics.
 
     Returns:
-      A state with the structure, shapes and dtypes of ``state``. Floating leaves are averaged;
+      A state with the structure, shapes and dtypes of ``state``. Its floating leaves are averages;
       other leaves, such as counters, have their values after the first batch.
 
     Raises:
       ArgumentError: ``batches`` is empty, or ``state`` already holds statistics.
-      HaikuStateError: any error that :func:`.check_state` raises with ``is_training=True``.
+      HaikuStateError: the function raises any error of :func:`.check_state` with
+        ``is_training=True``.
 
     Example:
       >>> import jax, jax.numpy as jnp

@@ -17,25 +17,26 @@ if TYPE_CHECKING:
 def freeze_params(
     optimizer: "optax.GradientTransformation", predicate: Predicate
 ) -> "optax.GradientTransformationExtraArgs":
-    r"""Keep some params unchanged, whatever the optimizer does to the other params.
+    r"""Keep some params unchanged while the optimizer trains the other params.
 
     .. math:: \Delta p_i = 0 \quad \forall i \in F
 
-    The optimizer never sees the frozen params :math:`F`: it keeps no moments for them, and weight
-    decay does not shrink them. This is ``optax.multi_transform`` with Haiku's names.
+    The optimizer ignores the frozen params :math:`F`: it keeps no moments for them, and weight
+    decay does not shrink them. This recipe applies ``optax.multi_transform`` to Haiku's params by
+    their names.
 
     Args:
-      optimizer: an optax optimizer for the other params.
-      predicate: ``predicate(module_name, name, value) -> bool``, True for params that are frozen,
-        as in ``hk.data_structures.partition``. Rely only on the shape and dtype of the value,
-        because during an update it is the gradient.
+      optimizer: an Optax optimizer for the params that are not frozen.
+      predicate: ``predicate(module_name, name, value) -> bool``, a function that returns True for
+        params to freeze, as in ``hk.data_structures.partition``. It may use only the shape and
+        dtype of ``value``, because this argument is a gradient during an update.
 
     Returns:
-      An optimizer for all params.
+      An optimizer for all params, which does not change the frozen params.
 
     Raises:
-      NothingFrozenError: when ``init`` is called, if the predicate selects no param that is not yet
-        frozen.
+      NothingFrozenError: raised by the ``init`` of the optimizer if the predicate selects no
+        params, or only params that are already frozen.
 
     Example:
       >>> import jax.numpy as jnp, optax
@@ -80,25 +81,27 @@ def freeze_params(
 
 
 def freeze_state(loss_fn: LossFn, predicate: Predicate) -> LossFn:
-    r"""Keep some of the state unchanged, whatever the forward pass returns.
+    r"""Keep a part of the state unchanged, whatever the forward pass returns.
 
     .. math:: s'_i = s_i \quad \forall i \in F
 
-    This is for a pretrained layer whose running statistics must not change. That is only half of
-    the job: the layer should also normalize by them, so run it with ``is_training=False``. Frozen
-    counters do not advance, and the update must know this: ``make_update(freeze_state(loss_fn,
-    predicate), optimizer, frozen=predicate)``.
+    This recipe is meant for a pretrained layer whose running statistics must not change. The layer
+    should also normalize by these statistics, so run it with ``is_training=False``. Because frozen
+    counters do not advance, pass the predicate to the update step too:
+    ``make_update(freeze_state(loss_fn, predicate), optimizer, frozen=predicate)``.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
-      predicate: ``predicate(module_name, name, value) -> bool``, True for state that is frozen, as
-        in ``hk.data_structures.partition``; the value comes from the old state.
+      predicate: ``predicate(module_name, name, value) -> bool``, a function that returns True for
+        state to freeze, as in ``hk.data_structures.partition``; the argument ``value`` comes from
+        the old state.
 
     Returns:
-      A loss function of the same signature.
+      A loss function with the same signature as ``loss_fn``.
 
     Raises:
-      NothingFrozenError: when called, if the predicate selects nothing in the state.
+      NothingFrozenError: raised by the returned function if the predicate selects nothing in the
+        state.
 
     Example:
       >>> import jax.numpy as jnp

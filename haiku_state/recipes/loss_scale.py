@@ -37,32 +37,32 @@ class LossScaleState(NamedTuple):
 def scale_loss(
     optimizer: "optax.GradientTransformation", loss_scale: "jmp.LossScale"
 ) -> "optax.GradientTransformationExtraArgs":
-    r"""Divide the gradients of a scaled loss by its scale and skip a step that overflowed.
+    r"""Divide the gradients of a scaled loss by the scale, and skip a step if they overflowed.
 
     .. math:: g = \frac{1}{k} \nabla (k L), \qquad
        \exists i: g_i \notin \mathbb{R} \implies \Delta p = 0
 
-    This is the optimizer's half. A step whose gradients are not all finite is skipped: its updates
-    are zero, and the inner opt_state does not change. The other half is the update step,
-    :func:`make_scaled_update`, which multiplies the loss by the scale :math:`k`.
+    This recipe is one half of loss scaling. It skips a step if not all gradients are finite: the
+    updates are zero, and the opt_state of ``optimizer`` does not change. The other half is the
+    update step from :func:`make_scaled_update`, which multiplies the loss by the scale :math:`k`.
 
-    It must be the outermost optimizer: anything around it would see the scaled gradients, or steps
-    that were not taken.
+    The returned optimizer must be the outermost optimizer, because an optimizer around it would get
+    the scaled gradients or count steps that were skipped.
 
     Args:
       optimizer: an Optax optimizer.
-      loss_scale: a jmp loss scale. ``DynamicLossScale`` halves when gradients overflow and
-        doubles after ``period`` good steps; ``StaticLossScale`` never changes; ``NoOpLossScale`` is
-        1.
+      loss_scale: a jmp loss scale. By default, ``DynamicLossScale`` halves the scale when gradients
+        overflow and doubles it after ``period`` steps without overflow. ``StaticLossScale`` never
+        changes the scale, and ``NoOpLossScale`` has a scale of 1.
 
     Returns:
-      An optimizer for :func:`make_scaled_update`. Its opt_state holds the scale, whether the last
-      step was taken, and the opt_state of ``optimizer``.
+      An optimizer for :func:`make_scaled_update`. Its opt_state holds the scale, a flag that says
+      whether the last step was taken, and the opt_state of ``optimizer``.
 
     Raises:
       ArgumentError: ``loss_scale`` is not a jmp loss scale.
-      LossScaleError: when ``init`` is called, if ``optimizer`` already scales the loss; at an
-        update, if the gradients do not come from a scaled loss.
+      LossScaleError: raised by the ``init`` of the returned optimizer if ``optimizer`` already
+        scales the loss, and at an update if the gradients do not come from a scaled loss.
 
     Example:
       >>> import jax.numpy as jnp, jmp, optax
@@ -78,9 +78,9 @@ def scale_loss(
       0.0 False 4.0
 
     References:
-      Micikevicius et al., *Mixed precision training*, 2018, section 3.2. The adjustment comes from
-      `jmp <https://github.com/google-deepmind/jmp>`__; ``optax.apply_if_finite`` skips steps
-      without a scale, with :func:`.make_update`.
+      Micikevicius et al., *Mixed precision training*, 2018, section 3.2. The scale is adjusted by
+      `jmp <https://github.com/google-deepmind/jmp>`__. To skip steps without scaling the loss, use
+      ``optax.apply_if_finite`` with :func:`.make_update`.
     """
     import jmp
     import optax
@@ -135,30 +135,31 @@ def make_scaled_update(
     frozen: Predicate | None = None,
     weight: Callable[[Batch], jax.Array] | None = None,
 ) -> UpdateFn[TrainState]:
-    r"""Build an update step like :func:`.make_update`, from a loss that is scaled up.
+    r"""Build an update step like :func:`.make_update`, with loss scaling.
 
     .. math:: (p, s, o) \mapsto
        \begin{cases} (p + \Delta p,\; s',\; o') & \nabla L(p) \in \mathbb{R}^n \\
        (p,\; s,\; o'') & \nabla L(p) \notin \mathbb{R}^n \end{cases}
 
     The loss is multiplied by the scale in the opt_state before its gradient is taken, so that
-    float16 can hold the gradient. If a step is not taken, params and state do not change, and
-    :math:`o''` differs from :math:`o` only in the scale. The metrics hold the loss without the
-    scale.
+    float16 can hold the gradient. If a step is skipped, params and state do not change, and
+    :math:`o''` differs from :math:`o` only in what it records about the scale. The metrics hold the
+    loss without the scale.
 
     Args:
-      loss_fn: as in :func:`.make_update`.
+      loss_fn: the same argument as in :func:`.make_update`.
       optimizer: an optimizer from :func:`scale_loss`.
-      strict: as in :func:`.make_update`.
-      frozen: as in :func:`.make_update`.
-      weight: as in :func:`.make_update`.
+      strict: the same argument as in :func:`.make_update`.
+      frozen: the same argument as in :func:`.make_update`.
+      weight: the same argument as in :func:`.make_update`.
 
     Returns:
       ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``.
 
     Raises:
-      LossScaleError: when first called, if :func:`scale_loss` is not the outermost optimizer.
-      HaikuStateError: any error of :func:`.make_update`, when first called.
+      LossScaleError: raised by the returned step if :func:`scale_loss` is not the outermost
+        optimizer.
+      HaikuStateError: the returned step raises any error of :func:`.make_update`.
 
     Example:
       >>> import jax, jax.numpy as jnp, jmp, optax

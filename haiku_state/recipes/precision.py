@@ -26,23 +26,26 @@ def mixed_precision(loss_fn: LossFn, policy: "jmp.Policy | str") -> LossFn:
 
     Params and the floating leaves of the batch are cast to the compute dtype :math:`c`, and the
     loss and the metrics are cast to the output dtype :math:`o`. The gradient has the dtype of the
-    params. The state is not cast: :class:`.BatchNorm`, ``hk.BatchNorm`` and both exponential moving
-    averages compute their statistics in float32, unless you gave them their own policy with
-    ``hk.mixed_precision``. Cast the logits to float32 before a softmax in ``loss_fn``.
+    params. The state is not cast: :class:`.BatchNorm`, ``hk.BatchNorm`` and the exponential moving
+    averages of this package and of Haiku compute their statistics in float32, unless you set a
+    policy for these modules with ``hk.mixed_precision``. Cast the logits to float32 before a
+    softmax in ``loss_fn``.
 
-    bfloat16 has the range of float32 and needs nothing else. In float16, however, small gradients
-    underflow, which :func:`scale_loss` prevents.
+    bfloat16 has about the same range as float32, so it needs no further measures. In float16,
+    however, small gradients can underflow to zero; to prevent this, use :func:`scale_loss`.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``.
-      policy: a ``jmp.Policy``, or a policy string.
+      policy: a ``jmp.Policy`` or a policy string, such as
+        ``"params=float32,compute=bfloat16,output=float32"``.
 
     Returns:
-      A loss function of the same signature.
+      A loss function with the same signature as ``loss_fn``.
 
     Raises:
-      ValueError: raised by jmp, if it cannot read the policy string.
-      ArgumentError: when called, if the params do not have the dtype that the policy requires.
+      ValueError: jmp cannot read the policy string.
+      ArgumentError: raised by the returned function if the params do not have the dtype that the
+        policy requires.
 
     Example:
       >>> import jax.numpy as jnp

@@ -27,17 +27,18 @@ def to_numpy(params: Params, state: State) -> dict[str, dict[str, dict[str, Arra
     """Copy params and state into plain nested dicts of NumPy arrays.
 
     Args:
-      params: Haiku's parameters, of one replica.
-      state: Haiku's state, of one replica.
+      params: Haiku's parameters of a single replica.
+      state: Haiku's state of a single replica.
 
     Returns:
       ``{"params": {module: {name: array}}, "state": {module: {name: array}}}``, with the shapes
       and dtypes of the leaves.
 
     Raises:
-      ArgumentError: a module's value is not a dict of arrays, or a leaf is a random key or traced.
-      DonatedBufferError: an update has consumed params and state.
-      DeviceStackedError: a leaf is spread over devices.
+      ArgumentError: a module's value is not a dict of arrays, or a leaf is a random key or a
+        tracer.
+      DonatedBufferError: an update step has already consumed a leaf.
+      DeviceStackedError: a leaf has a device axis, with one entry on each device.
 
     Example:
       >>> import jax.numpy as jnp
@@ -76,7 +77,7 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
       ArgumentError: ``arrays`` is not a dict of the form that :func:`to_numpy` returns.
       SavedMismatchError: the arrays do not fit the model; the error lists every name, shape and
         dtype that differs.
-      DeviceStackedError: every array has one extra axis, the device axis.
+      DeviceStackedError: every array has an additional leading axis, the device axis.
 
     Example:
       >>> import jax.numpy as jnp
@@ -113,17 +114,18 @@ def from_numpy(arrays: Arrays, params: Params, state: State) -> tuple[Params, St
 def save_numpy(path: str | os.PathLike[str], arrays: Arrays) -> None:
     """Write arrays to an ``.npz`` file atomically: completely or not at all.
 
-    ``numpy.load`` reads it without this package and without pickle. An entry is called
-    ``params:module path:name:dtype``; a dtype that NumPy does not have, such as bfloat16, is
-    stored as unsigned integers with the same bits.
+    The file can be read by ``numpy.load`` without this package and without pickle. Each entry is
+    named ``params:module path:name:dtype`` or, for the state, ``state:module path:name:dtype``. A
+    dtype that NumPy does not have, such as bfloat16, is stored as unsigned integers with the same
+    bits.
 
     Args:
-      path: the file; an existing file is replaced when the new file is complete.
+      path: the path of the file; an existing file is replaced only when the new file is complete.
       arrays: the result of :func:`to_numpy`.
 
     Raises:
       ArgumentError: ``arrays`` is not a dict of the form that :func:`to_numpy` returns, a name
-        contains a colon, or an array holds no numbers.
+        contains a colon, or an array contains something other than numbers.
 
     Example:
       >>> import pathlib, tempfile, jax.numpy as jnp
@@ -171,13 +173,13 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
     """Read a file that :func:`save_numpy` wrote.
 
     Args:
-      path: the file.
+      path: the path of the file.
 
     Returns:
-      The arrays that :func:`to_numpy` returned.
+      The arrays that were saved, in the form that :func:`to_numpy` returns.
 
     Raises:
-      FileNotFoundError: there is no such file.
+      FileNotFoundError: the file does not exist.
       DamagedFileError: the file is damaged or was not written by :func:`save_numpy`.
 
     Example:

@@ -78,10 +78,10 @@ class Restored(NamedTuple):
     """The train state, bit for bit the same as when it was saved."""
 
     position: Any
-    """The position in the data that was saved with it, a JSON value."""
+    """The position in the data that was saved with the train state, a JSON value."""
 
     skipped: tuple[tuple[int, str], ...]
-    """The step of each newer checkpoint that is damaged, and what is wrong with it."""
+    """For each newer checkpoint that is damaged, its step and what is wrong with it."""
 
 
 def save_checkpoint(
@@ -91,47 +91,52 @@ def save_checkpoint(
     *,
     keep: int = 3,
 ) -> Path:
-    """Write a train state and its position in the data to a folder of their own, using Orbax.
+    """Save a train state and its position in the data to a folder of their own, using Orbax.
 
-    The folder appears under its name, which is the step, when it is complete: if a process is
-    killed halfway, the older checkpoints do not change, and there is no new checkpoint. The arrays
-    are Orbax's item ``train_state``, nested dicts with the names of the train state's fields;
-    random keys are saved as their data. The JSON item ``manifest`` holds what the arrays alone do
-    not: the kind of each leaf, checksums, and the position. A leaf of weak type stays weak.
+    The folder is named after the step and gets this name only when it is complete: if a process is
+    killed halfway, there is no new checkpoint, and the older checkpoints do not change. The arrays
+    are stored as Orbax's item ``train_state``, in nested dicts with the names of the train state's
+    fields, and random keys are stored as their data. The JSON item ``manifest`` holds what the
+    arrays alone do not: the kind of each leaf, checksums, and the position. A restored leaf has the
+    same weak type as the saved leaf.
 
-    A checkpoint is never silently replaced. If there is an intact checkpoint of the same step and
-    the same train state, it stays, with its position, and nothing is written. If a checkpoint of
-    this step or a later step holds a different train state, the directory belongs to a different
-    run, and an error is raised. A damaged checkpoint of this step or a later step is set aside (for
-    example, ``6`` as ``6.broken``).
+    A checkpoint is never silently replaced. If an intact checkpoint of the same step and the same
+    train state exists, this checkpoint and its position stay unchanged, and nothing is written. If
+    the checkpoint of this step holds a different train state, or if there are only checkpoints of
+    later steps, the directory belongs to a different run, and an error is raised. A damaged
+    checkpoint of this step or a later step is set aside (for example, ``6`` is renamed to
+    ``6.broken``).
 
     With several processes, each process calls this function with its part of the same train state
-    and writes the shards that it holds, so all processes must see the same directory. All of them
-    return when the checkpoint is complete; an error in one of them is raised in all.
+    and writes the shards that it holds, so all processes must have access to the same directory.
+    When the checkpoint is complete, the function returns in all processes; an error in one process
+    is raised in all of them.
 
     Args:
-      directory: the folder with the checkpoints of one run, which is created if it does not exist.
-        Other files in it are not changed.
+      directory: the folder for the checkpoints of one run, which is created if it does not exist.
+        Other files in this folder are not changed.
       train_state: a :class:`.TrainState` of one replica or of the members of an ensemble, or any
-        PyTree with an integer scalar ``step``. Leaves of any shape, dtype and sharding, and random
-        keys.
-      position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats come back exactly,
-        even NaN and infinity. With several processes, that of process 0 is written.
-      keep: how many checkpoints to keep, at least 1; those with the largest steps are kept.
+        PyTree with an integer scalar ``step``. Its leaves may be random keys or arrays of any
+        shape, dtype and sharding.
+      position: any JSON value, such as ``{"epoch": 3, "batch": 17}``. Floats are restored exactly,
+        even NaN and infinity. With several processes, the position of process 0 is saved.
+      keep: how many checkpoints to keep, at least 1; the checkpoints with the largest steps are
+        kept.
 
     Returns:
-      The folder of the checkpoint.
+      The folder of the checkpoint, named after its step.
 
     Raises:
-      MissingExtraError: orbax is not installed.
-      ArgumentError: ``step`` is not a nonnegative integer, JAX or Orbax cannot hold a leaf exactly,
-        JSON cannot hold the position, or ``keep`` is below 1.
+      MissingExtraError: Orbax is not installed.
+      ArgumentError: ``step`` is not a nonnegative integer, JAX or Orbax cannot store a leaf
+        exactly, the position is not a JSON value, or ``keep`` is below 1.
       DeviceStackedError: the train state has a device axis.
-      DonatedBufferError: an update has consumed the train state.
-      ReplicaMismatchError: a leaf of which each process has a copy is not the same in all.
+      DonatedBufferError: an update step has already consumed the train state.
+      ReplicaMismatchError: a leaf that every process holds as a whole has different values in
+        different processes.
       CheckpointDirectoryError: the directory belongs to a different run, another run is writing to
-        it, it holds a checkpoint in a newer format, or it cannot be written.
-      LostProcessError: another process does not reach the same place within 300 seconds.
+        it, it holds a checkpoint in a newer format, or it is not writable.
+      LostProcessError: another process does not make the corresponding call within 300 seconds.
 
     Example:
       >>> import tempfile, jax, jax.numpy as jnp
@@ -207,36 +212,36 @@ def save_checkpoint(
 def restore_checkpoint(directory: str | os.PathLike[str], like: Any) -> Restored | None:
     """Read the newest intact checkpoint in a folder.
 
-    Every file and every restored leaf is compared with the checksums that were saved with it. A
-    truncated or modified checkpoint is skipped with a warning, and the next older checkpoint is
-    used.
+    Checksums that were saved with the checkpoint show whether a file or a restored leaf has
+    changed. A truncated or modified checkpoint is skipped with a warning, and the next older
+    checkpoint is used.
 
     With several processes, each process calls this function and reads the shards that it needs; an
-    error in one of them is raised in all.
+    error in one process is raised in all of them.
 
     Args:
       directory: the directory that was passed to :func:`save_checkpoint`.
       like: a fresh train state of the same model and optimizer, of one replica, or its shapes, as
-        ``jax.eval_shape`` returns them. It determines the structure and where each leaf is placed:
-        a leaf that is sharded over a mesh comes back sharded in the same way, a NumPy array or a
-        shape without a sharding as a JAX array on the default device. ``...`` in the place of a
-        part leaves it out: ``like._replace(opt_state=...)`` reads a checkpoint whose optimizer is
-        not known, and its opt_state comes back as None.
+        ``jax.eval_shape`` returns them. It determines the structure of the result and the placement
+        of each leaf: a leaf that is sharded over a mesh is restored with the same sharding, and a
+        NumPy array or a shape without a sharding is restored as a JAX array on the default device.
+        To skip a part, put ``...`` there: ``like._replace(opt_state=...)`` reads a checkpoint whose
+        optimizer is not known, and the restored opt_state is None.
 
     Returns:
-      The train state, the position, and the checkpoints that were skipped; None if there is no
-      checkpoint.
+      The train state, the position, and the checkpoints that were skipped, as a :class:`Restored`;
+      None if there is no checkpoint.
 
     Raises:
-      MissingExtraError: orbax is not installed.
+      MissingExtraError: Orbax is not installed.
       SavedMismatchError: the checkpoint does not fit ``like``; the error lists every path, shape,
         dtype and kind of key that differs.
-      DamagedFileError: there are checkpoints, but none of them is intact.
-      CheckpointDirectoryError: the directory is a file or cannot be read, or a newer version of
-        this package has written the newest checkpoint.
-      LostProcessError: another process does not reach the same place within 300 seconds.
+      DamagedFileError: the directory contains checkpoints, but none of them is intact.
+      CheckpointDirectoryError: the path is a file, the directory cannot be read, or a newer version
+        of this package has written the newest checkpoint.
+      LostProcessError: another process does not make the corresponding call within 300 seconds.
       DeviceStackedError: ``like`` has a device axis.
-      DonatedBufferError: an update has consumed ``like``.
+      DonatedBufferError: an update step has already consumed ``like``.
       ArgumentError: ``like`` has a leaf that cannot be saved exactly.
 
     Example:

@@ -24,9 +24,10 @@ def use_devices(count: int) -> list[jax.Device]:
     """Return the first ``count`` devices, simulating CPU devices if the machine has fewer.
 
     A CPU counts as one device unless JAX is told otherwise before its first computation. This
-    function tells JAX, so call it first. It also gives XLA four threads per device through the
-    variable ``NPROC``, because with only one thread per device, collectives of steps that are
-    dispatched ahead may deadlock. If the function fails, the environment does not change.
+    function tells JAX, so it must be called first. For more than one device, it also sets the
+    variable ``NPROC``, unless that is already set, so that XLA has at least four threads per
+    device: with one thread per device, collectives of steps that are dispatched ahead may deadlock.
+    If the function fails, the environment does not change.
 
     Args:
       count: how many devices, 1–1024.
@@ -110,17 +111,17 @@ def _count_is_set_by(environment: Mapping[str, str]) -> str | None:
 
 
 def data_mesh(devices: Sequence[jax.Device] | None = None, axis_name: str = "devices") -> Mesh:
-    """Arrange devices in a row, for :func:`shard_update` and similar functions.
+    """Arrange devices in a mesh with one axis, for :func:`shard_update` and similar functions.
 
     Args:
-      devices: the devices; by default, the devices of all processes.
+      devices: the devices of the mesh; by default, the devices of all processes.
       axis_name: the name of the mesh's only axis.
 
     Returns:
       A mesh with one axis, whose length is the number of devices.
 
     Raises:
-      ArgumentError: ``devices`` is a name or a number.
+      ArgumentError: ``devices`` is a name or a number instead of a list of devices.
 
     Example:
       >>> import jax

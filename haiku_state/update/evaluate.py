@@ -24,26 +24,27 @@ def make_evaluate(
 
     Here :math:`w` is ``batch["mask"]`` or ``batch.mask``, which is 1 for an example and 0 for a
     padded row, as :func:`batches` makes it with ``remainder="pad"``; without a mask, all rows are
-    examples. Every runner takes this step as it takes an update and gives the same means: nothing
-    in the train state changes or is consumed.
+    examples. All runners accept an evaluation step in place of an update step, and all of them give
+    the same means. The train state is neither changed nor consumed.
 
     Args:
-      metrics_fn: ``metrics_fn(params, state, batch) -> (metrics, state)``, where the metrics are
-        named arrays of shape (rows, …), the numbers of each example, and the state is what
-        ``apply`` returned with ``is_training=False``. Do return that one: if ``metrics_fn`` returns
-        the state that it was given, a call with ``is_training=True`` cannot be noticed.
+      metrics_fn: ``metrics_fn(params, state, batch) -> (metrics, state)``. The metrics are a dict
+        of arrays of shape (rows, …), which hold the values of each example. The state must be the
+        one that ``apply`` returned with ``is_training=False``: if ``metrics_fn`` returned the state
+        that it was given, a mistaken ``is_training=True`` could not be detected.
 
     Returns:
-      ``evaluate(train_state, batch, *, axis_name=None) -> metrics``, the means by name, scalars of
-      at least float32, and ``"examples"``, the number of examples that were averaged; see
-      :func:`mean_metrics`.
+      ``evaluate(train_state, batch, *, axis_name=None) -> metrics``. The metrics contain the mean
+      of each metric, a scalar of at least float32, and ``"examples"``, the number of examples that
+      were averaged; see :func:`mean_metrics`.
 
     Raises:
-      ArgumentError: ``metrics_fn`` cannot be called with these three; or, when first called, it
-        returns anything else, such as the metrics alone.
-      CounterAdvancedError: when first called, if the state that ``metrics_fn`` returns has learned
-        from the batch.
-      DeviceStackedError: when first called, if the train state has a device axis.
+      ArgumentError: ``metrics_fn`` cannot be called with ``(params, state, batch)``; also when
+        ``evaluate`` is called, if ``metrics_fn`` does not return metrics of each example together
+        with a state.
+      CounterAdvancedError: when ``evaluate`` is called, if ``metrics_fn`` returns a state whose
+        statistics have been updated.
+      DeviceStackedError: when ``evaluate`` is called, if the train state has a device axis.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np, optax
@@ -117,15 +118,15 @@ def mean_metrics(metrics: Metrics | Iterable[Metrics]) -> dict[str, float]:
     .. math:: \frac{\sum_b n_b\,m_b}{\sum_b n_b}
 
     Args:
-      metrics: the result of each call of an evaluation step, with ``"examples"``; a stack of
-        results, as :func:`scan_update` returns it, counts as several results, and one result alone
-        as a list of one.
+      metrics: the results of calls to an evaluation step, each with ``"examples"``. A stack of
+        results from :func:`scan_update` counts as several results, and a single result need not be
+        in a list.
 
     Returns:
-      The means by name, as Python floats; NaN if there is no example.
+      A dict with the mean of each metric as a Python float, or NaN if there is no example.
 
     Raises:
-      ArgumentError: the metrics do not say of how many examples they are means.
+      ArgumentError: the metrics lack ``"examples"``, the number of examples that were averaged.
 
     Example:
       >>> import jax.numpy as jnp

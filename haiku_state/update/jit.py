@@ -14,13 +14,14 @@ def jit_update(update: StepFn[T, R]) -> Runner[T, R]:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``, traced and compiled once per batch
-      shape, as ``run.trace_count`` shows. A batch from ``jax.device_put(batch, device)`` compiles
-      it once more than one without a device.
+      ``run(train_state, batch) -> (train_state, metrics)``, which is traced and compiled once per
+      batch shape; ``run.trace_count`` counts the traces. With batches from
+      ``jax.device_put(batch, device)``, there is one more compilation than with batches that are
+      not placed on a device.
 
     Raises:
-      DonatedBufferError: when called, if an earlier call has consumed the train state.
-      SharedBufferError: when called, if two leaves of the train state are one array.
+      DonatedBufferError: when ``run`` is called, if an earlier call has consumed the train state.
+      SharedBufferError: when ``run`` is called, if two leaves of the train state share one array.
 
     Example:
       >>> import jax.numpy as jnp

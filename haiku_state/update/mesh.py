@@ -31,21 +31,23 @@ _last_kinds: dict[str, str] = {}
 def shard_train_state(train_state: Tree, mesh: Mesh, rule: Rule | None = None) -> Tree:
     """Place a train state on a mesh: a copy on every device, or as specified by a rule.
 
-    With many processes, the processes first compare checksums of their train states, so each of
-    them must call this function.
+    If there are several processes, they first compare checksums of their train states, which is why
+    every process must call this function.
 
     Args:
       train_state: a PyTree of arrays and random keys, the same on every process.
-      mesh: the devices, such as ``Mesh(np.array(jax.devices()), ("data",))``.
-      rule: ``rule(path, leaf)`` gives the ``PartitionSpec`` of a leaf, or None for a copy on every
-        device. The path of a parameter is ``"train_state.params['linear']['w']"``; the path of its
-        moment in ``optax.adam`` ends in the same ``"['linear']['w']"``.
+      mesh: the mesh of devices, such as ``Mesh(np.array(jax.devices()), ("data",))``.
+      rule: ``rule(path, leaf)`` returns the ``PartitionSpec`` of a leaf, or None for a copy on
+        every device. The path of a parameter is, for example,
+        ``"train_state.params['linear']['w']"``; the path of the parameter's moment in
+        ``optax.adam`` also ends in ``"['linear']['w']"``.
 
     Returns:
-      The same PyTree with the same shapes and dtypes; the given PyTree stays usable.
+      A copy of the PyTree on the mesh, with the same shapes and dtypes; the original stays usable.
 
     Raises:
-      MeshPlacementError: an axis does not divide evenly over the mesh as the rule requires.
+      MeshPlacementError: a leaf cannot be placed as the rule requires, for example because an axis
+        does not divide evenly over the mesh.
       DonatedBufferError: an update has consumed the train state.
 
       ReplicaMismatchError: the processes have different train states; the error lists the leaves
@@ -109,8 +111,9 @@ def _bytes_of(leaf: Any) -> bytes:
 def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     """Combine the rows that each process has read into one global batch.
 
-    No rows are sent between processes: each device gets its part from its own process. Where the
-    shapes change, the processes compare theirs, so each of them must call this function.
+    No rows are sent between processes, because each device gets its part from its own process. When
+    a process meets a batch with new shapes, it compares the shapes with those of the other
+    processes, which is why every process must call this function.
 
     Args:
       batch: a PyTree of NumPy arrays of shape (rows here, …), the same shapes in every process.
@@ -123,7 +126,8 @@ def global_batch(batch: Tree, mesh: Mesh, axis_name: str | None = None) -> Tree:
     Raises:
       ArgumentError: the processes have batches of different shapes or dtypes.
       BatchDivisionError: the rows do not divide evenly among the devices of this process.
-      LostProcessError: another process reaches no batch of different shapes within 300 s.
+      LostProcessError: a batch has new shapes, but another process did not pass a batch with new
+        shapes to this function within 300 seconds.
 
     Example:
       >>> import jax, numpy as np
@@ -182,23 +186,25 @@ def shard_update(
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
-      mesh: the devices.
+      mesh: the mesh of devices to run on.
       axis_name: the mesh axis along which the batch is split; by default, the first axis.
-      rule: as in :func:`shard_train_state`, for ``run.place``.
+      rule: the rule by which ``run.place`` places the train state; see :func:`shard_train_state`.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``. The train state comes from
-      ``run.place`` (:func:`shard_train_state`) and keeps its placement, the batch has leaves of
-      shape (rows, …), and the metrics are on every device. The train state is donated, as in
-      :func:`jit_update`.
+      ``run(train_state, batch) -> (train_state, metrics)``. The train state is placed by
+      ``run.place``, as :func:`shard_train_state` does, and keeps its placement; the batch has
+      leaves of shape (rows, …), and the metrics are on every device. The train state is donated, as
+      in :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called,
-        the train state has another structure than the first one, or the batch lies elsewhere.
-      MeshPlacementError: when first called, if the train state lies on different devices.
-      SharedBufferError: when called, if two leaves of the train state are one array.
-      BatchDivisionError: when called, if the number of devices does not divide the rows.
-      DonatedBufferError: when called, if an earlier call has consumed the train state.
+      ArgumentError: ``mesh`` is not a mesh, has no axis ``axis_name`` or has explicit axes; also
+        when ``run`` is called, if the train state does not have the structure of the first train
+        state, or if the batch was placed differently.
+      MeshPlacementError: when ``run`` is first called, if the train state was placed elsewhere than
+        on ``mesh``.
+      SharedBufferError: when ``run`` is called, if two leaves of the train state share one array.
+      BatchDivisionError: when ``run`` is called, if the devices cannot share the rows equally.
+      DonatedBufferError: when ``run`` is called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np
@@ -230,31 +236,34 @@ def shard_map_update(
 ) -> Runner[T, R]:
     """Run an update step on each device of a mesh, with the collectives written out.
 
-    On each device, the step sees only its own rows. It averages gradients and metrics over the
-    named axis, as :func:`make_update` does, and the modules must average their state through their
-    ``cross_replica_axis``.
+    On each device, the step sees only its own rows. The step averages gradients and metrics over
+    the mesh axis, as :func:`make_update` does, and the modules must average their state over the
+    same axis through their ``cross_replica_axis``.
 
-    ``shard_map`` runs with its replication check turned off. With the check, since JAX 0.6, the
-    gradient of a local loss is already summed over the devices, so its mean is too large by a
-    factor of the number of devices.
+    ``shard_map`` runs with its replication check turned off. If the check is on, JAX 0.6 and later
+    have already summed the gradient of a local loss over the devices, so that averaging this
+    gradient would give a result that is too large by a factor of the number of devices.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
-      mesh: the devices.
+      mesh: the mesh of devices to run on.
       axis_name: the mesh axis along which the batch is split; by default, the first axis.
-      check_replicas: whether to check after the first call that the copies are still equal.
+      check_replicas: whether to check after the first call that the devices' copies are still
+        equal.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``, as :func:`shard_update` returns it.
+      ``run(train_state, batch) -> (train_state, metrics)``, which takes and returns the same values
+      as the runner from :func:`shard_update`.
 
     Raises:
-      ArgumentError: ``mesh`` is no mesh, has no such axis or has explicit axes; or, when called,
-        the train state has another structure than the first one, or the batch lies elsewhere.
-      MeshPlacementError: when first called, if a leaf is not copied to every device.
-      SharedBufferError: when called, if two leaves of the train state are one array.
-      BatchDivisionError: when called, if the number of devices does not divide the rows.
-      ReplicaMismatchError: when first called, if the copies have drifted apart.
-      DonatedBufferError: when called, if an earlier call has consumed the train state.
+      ArgumentError: ``mesh`` is not a mesh, has no axis ``axis_name`` or has explicit axes; also
+        when ``run`` is called, if the train state does not have the structure of the first train
+        state, or if the batch was placed differently.
+      MeshPlacementError: when ``run`` is first called, if a leaf is not copied to every device.
+      SharedBufferError: when ``run`` is called, if two leaves of the train state share one array.
+      BatchDivisionError: when ``run`` is called, if the devices cannot share the rows equally.
+      ReplicaMismatchError: if the copies are no longer equal after the first call to ``run``.
+      DonatedBufferError: when ``run`` is called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp, numpy as np
@@ -296,7 +305,7 @@ def _on_mesh(
 
     Args:
       step: what is compiled.
-      mesh: the devices.
+      mesh: the mesh of devices to run on.
       axis: the mesh axis along which the batch is split.
       rule: as in :func:`shard_train_state`.
       mapped: what gives each device its own program, which needs whole copies on all devices.

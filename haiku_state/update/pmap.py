@@ -24,9 +24,9 @@ def pmap_update(
 ) -> Runner[T, R]:
     """Run an update step on many devices, each with its part of the batch.
 
-    Gradients and metrics are averaged over the devices, so that every replica takes the same
-    step; each device draws with its own random key. The replicas' state stays equal only if the
-    modules average it, with the same name as their ``cross_replica_axis``.
+    Gradients and metrics are averaged over the devices, so that every replica takes the same step,
+    and each device draws random numbers with its own key. The replicas keep equal states only if
+    the modules average their state with ``axis_name`` as their ``cross_replica_axis``.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
@@ -35,17 +35,19 @@ def pmap_update(
       check_replicas: whether to check after the first call that the replicas are still equal.
 
     Returns:
-      ``run(train_state, batch) -> (train_state, metrics)``. Train state and batch have a
-      leading device axis, from ``run.place`` (:func:`replicate`) and ``run.feed``
-      (:func:`split_batch`); the metrics have none. The train state is donated, as in
-      :func:`jit_update`.
+      ``run(train_state, batch) -> (train_state, metrics)``. The train state and the batch have a
+      leading device axis: ``run.place`` adds it to the train state, as :func:`replicate` does, and
+      ``run.feed`` adds it to the batch, as :func:`split_batch` does. The metrics have no device
+      axis. The train state is donated, as in :func:`jit_update`.
 
     Raises:
-      ArgumentError: ``devices`` is a name or a number, or ``update`` is compiled.
-      LeadingAxisError: when called, if the leading device axis is missing or has the wrong length.
-      SharedBufferError: when called, if two leaves of the train state are one array.
-      ReplicaMismatchError: when first called, if the replicas have drifted apart.
-      DonatedBufferError: when called, if an earlier call has consumed the train state.
+      ArgumentError: ``devices`` is a name or a number instead of a list of devices, or ``update``
+        is already compiled.
+      LeadingAxisError: when ``run`` is called, if the leading device axis is missing or has the
+        wrong length.
+      SharedBufferError: when ``run`` is called, if two leaves of the train state share one array.
+      ReplicaMismatchError: if the replicas are no longer equal after the first call to ``run``.
+      DonatedBufferError: when ``run`` is called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax, jax.numpy as jnp

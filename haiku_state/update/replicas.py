@@ -21,18 +21,18 @@ Tree = TypeVar("Tree")
 def replicate(
     tree: Tree, devices: Sequence[jax.Device] | None = None, axis_name: str = "devices"
 ) -> Tree:
-    """Copy a PyTree to each device, under a new leading axis.
+    """Copy a PyTree to each device, with a new leading axis for the devices.
 
     Args:
-      tree: a PyTree of arrays or random keys, each leaf of shape (…).
-      devices: the devices; by default, the devices of this process.
+      tree: a PyTree of arrays or random keys of any shape (…).
+      devices: the devices to copy to; by default, the devices of this process.
       axis_name: the name of the device axis, which :func:`pmap_update` will bind.
 
     Returns:
-      The same PyTree with leaves of shape (devices, …), copy ``i`` on device ``i``.
+      The same PyTree with leaves of shape (devices, …), where copy ``i`` is on device ``i``.
 
     Raises:
-      ArgumentError: ``devices`` is a name or a number, or the tree lies on several devices already.
+      ArgumentError: ``devices`` is a name or a number, or the tree is already on several devices.
       DonatedBufferError: an update has consumed the tree.
 
     Example:
@@ -58,16 +58,16 @@ def replicate(
 
 @outside_mesh
 def unreplicate(tree: Tree) -> Tree:
-    """Take the first replica, without the device axis.
+    """Return the first replica, without the device axis.
 
     Args:
-      tree: a PyTree with leaves of shape (devices, …), all replicas equal.
+      tree: a PyTree with leaves of shape (devices, …), in which all replicas are equal.
 
     Returns:
       The same PyTree with leaves of shape (…), on one device.
 
     Raises:
-      LeadingAxisError: the leaves do not share one leading axis.
+      LeadingAxisError: the leaves do not all have a leading axis of the same length.
 
     Example:
       >>> import jax, jax.numpy as jnp
@@ -99,7 +99,7 @@ def split_batch(batch: Tree, num_devices: int) -> Tree:
 
     Args:
       batch: a PyTree with leaves of shape (rows, …).
-      num_devices: the number of devices; it must divide the rows.
+      num_devices: the number of devices, which must divide the number of rows evenly.
 
     Returns:
       The same PyTree with leaves of shape (devices, rows / devices, …).
@@ -135,13 +135,12 @@ def assert_replicas_equal(tree: Any, atol: float = 0.0, axis_name: str = "device
     Args:
       tree: a PyTree with leaves of shape (devices, …); or a PyTree of arrays on a mesh, whose
         copies on the devices of this process are compared.
-      atol: the largest difference allowed, in the unit of the leaf.
-      axis_name: the name of the device axis, for the advice in the error.
+      atol: the largest absolute difference that is allowed between replicas.
+      axis_name: the name of the device axis, which appears in the advice of the error message.
 
     Raises:
-      ArgumentError: a leaf is traced.
-      ReplicaMismatchError: the replicas differ; the error names each leaf that drifted and by how
-        much.
+      ArgumentError: a leaf is a tracer.
+      ReplicaMismatchError: the replicas differ; the error names the leaves and their differences.
 
     Example:
       >>> import jax.numpy as jnp
@@ -169,9 +168,9 @@ def sync_state(state: Tree) -> Tree:
 
     .. math:: \bar{s} = \frac{1}{N} \sum_{i=1}^{N} s_i
 
-    This is for state that drifted because no axis name averaged it: call it before evaluation and
-    before saving. It makes the replicas equal but not correct, because the mean of the devices'
-    variances still lacks the variance between the devices' means.
+    If the modules do not average their state over the devices, the replicas drift apart. Call this
+    function before evaluation and before saving to make them equal. They are still not correct,
+    because the mean of the devices' variances lacks the variance between the devices' means.
 
     Args:
       state: a PyTree with leaves of shape (devices, …). Integer leaves are counts and must
@@ -181,7 +180,7 @@ def sync_state(state: Tree) -> Tree:
       The same PyTree, with the same shapes, dtypes and placement.
 
     Raises:
-      LeadingAxisError: the leaves do not share one leading axis.
+      LeadingAxisError: the leaves do not all have a leading axis of the same length.
       ReplicaMismatchError: an integer leaf differs between the replicas.
 
     Example:

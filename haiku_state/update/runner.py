@@ -83,11 +83,12 @@ def _is_result(given: Any) -> bool:
 
 @dataclasses.dataclass(eq=False)
 class Runner(Generic[T, R]):
-    """A step that is compiled once, as :func:`.jit_update` and similar functions return it.
+    """A compiled step, as :func:`.jit_update` and similar functions return it.
 
-    With the step of :func:`.make_update`, it is called as ``train_state, metrics = run(train_state,
-    batch)``; with the step of :func:`.make_evaluate`, it is called as ``metrics = run(train_state,
-    batch)``. An update consumes its train state, but an evaluation does not.
+    A runner of a step from :func:`.make_update` is called as
+    ``train_state, metrics = run(train_state, batch)``; a runner of a step from
+    :func:`.make_evaluate` is called as ``metrics = run(train_state, batch)``. An update consumes
+    its train state, but an evaluation does not.
 
     Example:
       >>> import jax.numpy as jnp
@@ -107,19 +108,20 @@ class Runner(Generic[T, R]):
     """
 
     step: StepFn[T, R]
-    """The pure function of a train state and a batch that is traced."""
+    """The pure function of a train state and a batch that the runner traces and compiles."""
 
     compile: Callable[[Callable[..., Any], T], Any] = donating_jit
     """``compile(step, train_state)``, a compiled function of a train state and a batch."""
 
     place: Callable[[T], T] = copied
-    """``place(train_state)``, a copy where the step needs it; the given one stays usable."""
+    """``place(train_state)`` returns a copy of the train state where the step needs it; the
+    original stays usable."""
 
     feed: Callable[[Batch], Batch] = as_given
-    """``feed(batch)``, a batch of all rows in the form that the step takes."""
+    """``feed(batch)`` converts a batch of all rows into the form that the step takes."""
 
     one: Callable[[T], T] = copied
-    """``one(train_state)``, a copy of one replica, which no later call consumes."""
+    """``one(train_state)`` returns a copy of one replica, which no later call consumes."""
 
     explain: Callable[[T, Batch], HaikuStateError | None] = lambda train_state, batch: None
     """``explain(train_state, batch)``, the named error for what JAX has rejected."""
@@ -127,25 +129,28 @@ class Runner(Generic[T, R]):
     _: dataclasses.KW_ONLY
 
     feed_all: Callable[[Iterable[Batch]], Iterator[Batch]] = None  # type: ignore[assignment]
-    """``feed_all(batches)``, what the step takes, call after call; by default, each batch fed."""
+    """``feed_all(batches)`` yields the batches for the calls to the step, in order; by default, it
+    applies ``feed`` to every batch."""
 
     axis_name: str | None = None
-    """The name over which modules average, as their ``cross_replica_axis``."""
+    """The name of the device axis, which modules need as their ``cross_replica_axis``; None if the
+    step needs no axis name."""
 
     many_devices: bool = False
-    """Whether the step runs on several devices, which wait for each other."""
+    """Whether the step runs on several devices that wait for each other."""
 
     mesh: Mesh | None = None
-    """The mesh of these devices, if they have one, whatever mesh is in the context."""
+    """The mesh of the step's devices, which replaces any mesh in the context; None if the step uses
+    no mesh."""
 
     check_replicas: bool = False
-    """Whether the first call must leave all replicas equal."""
+    """Whether the first call ends with a check that all replicas are still equal."""
 
     trace_count: int = dataclasses.field(default=0, init=False)
     """How many times JAX has traced the step, once for each new shape or dtype of its arguments.
 
-    Arguments on another device or with another sharding make JAX compile it again without a trace,
-    which ``jax.log_compiles`` shows.
+    If the arguments are on a different device or have a different sharding, JAX compiles the step
+    again without tracing it, which ``jax.log_compiles`` shows.
     """
 
     def __post_init__(self) -> None:
@@ -201,7 +206,8 @@ class Runner(Generic[T, R]):
           batch: a batch, or its shapes and dtypes.
 
         Returns:
-          JAX's ``Lowered``; ``.compile().memory_analysis()`` gives the memory of the step in bytes.
+          JAX's ``Lowered`` object; ``.compile().memory_analysis()`` gives the memory of the step in
+          bytes.
         """
         try:
             with in_mesh(self.mesh) if self.many_devices else _AS_IT_IS:

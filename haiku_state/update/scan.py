@@ -14,7 +14,7 @@ from haiku_state.update.runner import CALL, Runner, consumed
 
 
 def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
-    r"""Compile many update steps into one call: one dispatch for a whole stack of batches.
+    r"""Compile many update steps into one call, so that a stack of batches needs a single dispatch.
 
     .. math:: x_{i+1}, m_i = f(x_i, b_i), \quad i = 0, \dots, k - 1
 
@@ -26,14 +26,14 @@ def scan_update(update: StepFn[T, R], count: int = 20) -> Runner[T, R]:
         stack of one batch.
 
     Returns:
-      ``run(train_state, batches) -> (train_state, metrics)``, the batches with leaves of shape
-      (k, rows, …), from :func:`stack_batches`, the metrics of shape (k,). It compiles once per
-      shape, so once more for a shorter last stack. The train state is donated, as in
-      :func:`jit_update`.
+      ``run(train_state, batches) -> (train_state, metrics)``. The batches come from
+      :func:`stack_batches` and have leaves of shape (k, rows, …); the metrics have shape (k,).
+      ``run`` compiles once per shape, and therefore once more if the last stack is shorter. The
+      train state is donated, as in :func:`jit_update`.
 
     Raises:
-      LeadingAxisError: when called, if the leaves do not share their leading axis.
-      DonatedBufferError: when called, if an earlier call has consumed the train state.
+      LeadingAxisError: when ``run`` is called, if leaves of the batches have unequal leading axes.
+      DonatedBufferError: when ``run`` is called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax.numpy as jnp

@@ -39,9 +39,9 @@ def make_update(
     :math:`s' = s`. The optimizers that can skip steps are ``optax.apply_if_finite``,
     ``optax.MultiSteps`` with ``should_skip_update_fn``, and :func:`.scale_loss`.
 
-    With ``axis_name``, the step is one replica of many: gradients and metrics are averaged over
-    that axis, and each replica draws its own random numbers. The modules that keep the state
-    average it themselves; see ``cross_replica_axis`` of :class:`BatchNorm`.
+    If ``axis_name`` is given, the step runs as one of many replicas along that axis: gradients and
+    metrics are averaged over the axis, and each replica draws its own random numbers. The state is
+    averaged by the modules that keep it; see ``cross_replica_axis`` of :class:`BatchNorm`.
 
     Args:
       loss_fn: ``loss_fn(params, state, rng, batch) -> (loss, (state, metrics))``, where the loss is
@@ -49,24 +49,25 @@ def make_update(
       optimizer: an Optax optimizer.
       strict: whether the state that ``loss_fn`` returns must pass :func:`check_state` with
         ``is_training=True``.
-      frozen: as in :func:`check_state`: the statistics that need not advance.
-      weight: ``weight(batch)``, the number of examples in a device's part of the batch, if the
-        devices have unequal parts: ``lambda batch: batch["mask"].sum()``. Gradients and metrics are
-        then means over the examples of all devices. By default, all devices have the same weight.
-        Within a device, ``loss_fn`` leaves out the padded rows itself: its mean is
-        :func:`example_mean` with the mask, and :class:`BatchNorm` takes the mask too.
+      frozen: which statistics need not advance, in the form that :func:`check_state` takes.
+      weight: ``weight(batch)`` returns the number of examples in a device's part of the batch, for
+        devices with unequal parts; for example, ``lambda batch: batch["mask"].sum()``. Gradients
+        and metrics are then means over the examples of all devices. By default, all devices have
+        the same weight. Within a device, ``loss_fn`` itself must exclude the padded rows: it should
+        average with :func:`example_mean` and the mask, and pass the mask to :class:`BatchNorm` too.
 
     Returns:
       ``update(train_state, batch, *, axis_name=None) -> (train_state, metrics)``. The metrics
       include ``"loss"``.
 
     Raises:
-      ArgumentError: ``loss_fn`` cannot be called with these four, or ``optimizer`` is no optimizer;
-        or, when called, the first argument is no train state.
-      LossFunctionError: when first called, if ``loss_fn`` does not return
+      ArgumentError: ``loss_fn`` cannot be called with ``(params, state, rng, batch)``, or
+        ``optimizer`` is not an optimizer; also when ``update`` is called, if its first argument is
+        not a train state.
+      LossFunctionError: when ``update`` is called, if ``loss_fn`` does not return
         ``(loss, (state, metrics))``.
-      DeviceStackedError: when first called, if the train state has a device axis.
-      HaikuStateError: any error that :func:`check_state` raises, when first called.
+      DeviceStackedError: when ``update`` is called, if the train state has a device axis.
+      HaikuStateError: any error that :func:`check_state` raises, when ``update`` is called.
 
     Example:
       >>> import jax, jax.numpy as jnp, optax
@@ -232,23 +233,24 @@ def taken_steps(opt_state: Any) -> list[jax.Array]:
 def example_mean(
     values: jax.Array, mask: jax.Array | None = None, axis_name: str | None = None
 ) -> jax.Array:
-    r"""Average over examples, not over devices or padded rows.
+    r"""Average over examples, with the same weight for each example and none for padded rows.
 
     .. math:: \frac{\sum_d \sum_i m_{di} x_{di}}{\sum_d \sum_i m_{di}}
 
-    Here :math:`d` counts the devices, :math:`i` counts the rows of a device, and :math:`m` is the
-    mask. Inside a loss function, pass no axis name: its mean is over the device's own rows, and
-    :func:`make_update` weights the devices.
+    Here :math:`d` is the index of a device, :math:`i` is the index of a row on that device, and
+    :math:`m` is the mask. Do not pass ``axis_name`` inside a loss function, because the loss should
+    be the mean over the device's own rows: :func:`make_update` averages over the devices.
 
     Args:
-      values: one number per example, shape (rows, …), floating.
-      mask: shape (rows,), 1 for an example and 0 for a padded row; or the first axes of ``values``;
-        all examples by default. A padded row must be finite where a gradient is taken, because
-        JAX's gradient of a NaN that is left out is NaN.
-      axis_name: the device axis, if the mean is over the rows of all devices.
+      values: a floating-point array of shape (rows, …), with one row for each example.
+      mask: an array that is 1 for an example and 0 for a padded row, of shape (rows,) or of the
+        shape of the first axes of ``values``; by default, every row is an example. Where a gradient
+        is taken, the values of padded rows must be finite, because a NaN can make the gradient NaN
+        even if the mask excludes the NaN.
+      axis_name: the name of the device axis, for a mean over the rows of all devices.
 
     Returns:
-      The mean, a scalar of the dtype of ``values``; 0 if there is no example.
+      The mean, a scalar with the dtype of ``values``; 0 if there is no example.
 
     Example:
       >>> import jax.numpy as jnp

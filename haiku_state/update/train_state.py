@@ -39,7 +39,7 @@ class TrainState(NamedTuple):
     """The optimizer's own state, changed by the optimizer."""
 
     rng: jax.Array
-    """The random key of the next step, a scalar of a key dtype, split at every step."""
+    """The random key of the next step, a scalar with a key dtype, which is split at every step."""
 
     step: jax.Array
     """The number of updates so far, a scalar of dtype int32."""
@@ -54,24 +54,26 @@ def init_train_state(
 ) -> TrainState:
     """Run ``init`` and set up the optimizer for the params it returns.
 
-    Both are compiled as one program, because they take more than twice as long op by op.
+    Initialization and the optimizer's setup are compiled into one program, because running them
+    operation by operation usually takes longer.
 
     Args:
       init: the ``init`` of :func:`pure_pair` or of ``hk.transform_with_state``.
-      optimizer: an optax optimizer.
-      rng: a random key; one half is used to initialize, and the train state carries the other half.
-      args: the arguments of ``init`` after the key: arrays with the shapes and dtypes of a batch.
-        All other values are part of the program, such as a Python bool for ``is_training``.
-      kwargs: the same, by name.
+      optimizer: an Optax optimizer.
+      rng: a random key, which is split: one new key is used for initialization, and the train state
+        keeps the other new key.
+      args: the arguments that ``init`` takes after the key: arrays with the shapes and dtypes of a
+        batch. Values other than arrays, such as a Python bool for ``is_training``, are static.
+      kwargs: the keyword arguments of ``init``, which are treated like ``args``.
 
     Returns:
       A train state at step 0, in which no array occurs twice, so that an update may consume it.
 
     Raises:
-      StatelessTransformError: ``init`` comes from ``hk.transform``.
-      ArgumentError: ``init`` is no function, ``optimizer`` no optimizer, ``rng`` not a single
-        random key, or ``init`` returns something other than ``(params, state)``.
-      HaikuStateError: ``init`` fails with one of the named errors.
+      StatelessTransformError: ``init`` comes from ``hk.transform``, which does not support state.
+      ArgumentError: ``init`` is not a function, ``optimizer`` is not an optimizer, ``rng`` is not a
+        single random key, or ``init`` does not return ``(params, state)``.
+      HaikuStateError: ``init`` fails with one of the errors that this package defines.
 
     Example:
       >>> import jax, jax.numpy as jnp, optax

@@ -16,23 +16,24 @@ from haiku_state.update.runner import CALL, Runner, as_given
 def vmap_update(
     update: StepFn[T, R], members: int = 2, *, shared_batch: bool = True
 ) -> Runner[T, R]:
-    """Compile one step of many independent train states: an ensemble, one member per seed.
+    """Compile one step for many independent train states: an ensemble with one member per seed.
 
     Args:
       update: a step from :func:`make_update` or :func:`make_evaluate`.
-      members: how many copies ``run.place`` makes of one train state, each with a random key of its
-        own. A train state that has members already can have any number of them.
+      members: how many copies ``run.place`` makes of a train state, each with its own random key. A
+        train state that already has members can have any number of them.
       shared_batch: whether all members see the same batch; False gives each member its own batch.
 
     Returns:
       ``run(train_state, batch) -> (train_state, metrics)``. Every leaf of the train state has a
-      leading axis (members, …), as ``jax.vmap`` of :func:`init_train_state` over random keys gives
-      it; so do the metrics, and the batch if it is not shared. The train state is donated, as in
-      :func:`jit_update`.
+      leading axis (members, …), which ``jax.vmap`` of :func:`init_train_state` over random keys
+      produces. The metrics have this axis too, and so does the batch if it is not shared. The train
+      state is donated, as in :func:`jit_update`.
 
     Raises:
-      LeadingAxisError: when called, if the leaves do not share their leading axis.
-      DonatedBufferError: when called, if an earlier call has consumed the train state.
+      LeadingAxisError: when ``run`` is called, if the leaves of the train state, or of batches that
+        are not shared, lack a leading axis of equal length.
+      DonatedBufferError: when ``run`` is called, if an earlier call has consumed the train state.
 
     Example:
       >>> import jax.numpy as jnp

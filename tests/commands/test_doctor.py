@@ -237,8 +237,8 @@ def test_a_python_that_no_set_has(steps, expected, result, capsys):
     code, text = printed(core(NEWEST), steps, capsys, "3.14.0")
     assert code == expected
     assert text.endswith(
-        f"result\n  {result}\n  There is no tested set for Python 3.14.0; "
-        "there are sets for 3.10, 3.11, 3.12, 3.13.\n"
+        f"result\n  {result}\n  No set of versions was tested with Python 3.14.0; "
+        "the tested sets are for Python 3.10, 3.11, 3.12, 3.13.\n"
     )
     assert "pip install" not in text
     assert "differs" not in text
@@ -323,7 +323,7 @@ def test_where_the_environment_is_the_cause_nothing_is_to_be_installed(settings,
     assert code == 1
     assert capsys.readouterr().out.endswith(
         "  This would fail: import haiku.\n"
-        f"  The cause is in the environment: everything works without {shown}\n"
+        f"  The cause is an environment variable: everything works without {shown}\n"
     )
 
 
@@ -340,7 +340,7 @@ def test_the_doctor_names_the_variable(python, variables, shown, tmp_path, user)
     fake(tmp_path, "jax", reads_docstring + reads_platform)
     ran = user.python(*python, "-m", "haiku_state", "doctor", env=environment(tmp_path) | variables)
     assert (ran.returncode, ran.stderr) == (1, "")
-    cause = f"The cause is in the environment: everything works without {shown}"
+    cause = f"The cause is an environment variable: everything works without {shown}"
     assert ran.stdout.endswith(f"  {cause}\n")
 
 
@@ -424,8 +424,8 @@ def test_the_doctor_names_the_file_that_hides_a_library(name, user):
     assert (ran.returncode, ran.stderr) == (1, "")
     shown = name.replace("__init__.py", "")
     assert ran.stdout.splitlines()[-1] == (
-        f"  The cause is in this folder: Python imports {shown} instead of the library of that "
-        "name. Under another name, it hides nothing."
+        f"  The cause is in this folder: Python imports {shown} from it instead of the "
+        "library of the same name. Rename what is listed here to solve the problem."
     )
     file.rename(file.with_name("mine.py"))  # what it says, followed
     assert user.haiku_state("doctor").returncode == 0

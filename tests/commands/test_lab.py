@@ -137,8 +137,8 @@ def test_a_package_without_notebooks_says_where_they_are(lab, tmp_path):
     code, text, _started = lab()
     assert code == 2
     assert (
-        "pass the file that the lessons of the built site offer: --from haiku_lessons_en.zip"
-        in text
+        "download the notebooks from a lesson of the site and pass the file: "
+        "--from haiku_lessons_en.zip" in text
     )
 
 

@@ -87,8 +87,8 @@ def test_what_an_option_needs_is_asked_for_with_it(
     monkeypatch.setitem(sys.modules, name, None)
     assert main(["train", *options]) == 1
     assert capsys.readouterr().err == (
-        f"haiku_state: error: {name} is not installed; the core of the package works without it; "
-        f'`python -m pip install "{requirement}"` adds it\n'
+        f"haiku_state: error: {name} is not installed; the core of the package works without "
+        f'this library; `python -m pip install "{requirement}"` installs it\n'
     )
     if options:
         assert main(["train", "--model", "regression", "--epochs", "1"]) == 0
@@ -145,7 +145,7 @@ def test_the_version(capsys):
 def test_a_slip_is_answered_with_what_is_meant(words, meant, capsys):
     with pytest.raises(SystemExit):
         main(words)
-    assert re.search(f"(did you mean |您是不是想写 ){meant}[?？]\n", capsys.readouterr().err)
+    assert re.search(f"(did you mean |你要找的是不是 ){meant}[?？]\n", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ WRONG = {
     "no number": (["train", "--epochs", "x"], "argument --epochs: 'x' is not a whole number"),
     "no choice": (["train", "--model", "x"], "argument --model: invalid choice: 'x' (choose from"),
     "no option": (["train", "--xxxx"], "unrecognized arguments: --xxxx"),
-    "no command": (["--lang=en"], "which command?"),
+    "no command": (["--lang=en"], "no command was given"),
     "two options": (["train", "--ch", "x"], "ambiguous option: --ch could match --checkpoint-dir"),
     "a value too many": (["lab", "--no-browser=x"], "ignored explicit argument 'x'"),
 }

@@ -163,7 +163,7 @@ def test_a_run_that_is_longer_than_asked_for_is_named(tmp_path, capsys):
     for epochs in ("2", "1"):
         assert main([*words, epochs]) == 0
     [told] = [line for line in capsys.readouterr().out.splitlines() if "more than" in line]
-    assert told == f"{tmp_path} has a run of 2 epochs, more than --epochs 1"
+    assert told == f"the run in {tmp_path} already has 2 epochs, more than --epochs 1"
 
 
 def test_the_seed_repeats_a_run_and_another_seed_does_not():

@@ -213,16 +213,16 @@ UNSURE = {
     "an axis in a bare apply": (
         lambda: NORM.apply(*NORM.init(None, X, True), None, X, True),
         errors.UnboundAxisError,
-        "under the name that they are given",
+        "under the name that is passed to them",
     ),
     "an axis in a pmap of another name": (
         lambda: jax.pmap(
             lambda x: NORM.apply(*NORM.init(None, X, True), None, x, True), axis_name="i"
         )(X[None]),
         errors.UnboundAxisError,
-        "under the name that they are given",
+        "under the name that is passed to them",
     ),
-    "a list in a loop": (keeps_in_a_list, errors.LeakedTracerError, "only as a result"),
+    "a list in a loop": (keeps_in_a_list, errors.LeakedTracerError, "as a result"),
     "a cache in a loop": (
         functools.partial(of_class, Cached),
         errors.LeakedTracerError,

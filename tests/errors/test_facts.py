@@ -161,7 +161,7 @@ CASES = {
     "one row instead of a batch": (
         lambda: LINEAR.apply(*LINEAR.init(None, X), None, X[0]),
         errors.ArgumentError,
-        "init sets all shapes",
+        "init determines all shapes",
         "stacked",
     ),
     "an average of another shape": (
@@ -169,13 +169,13 @@ CASES = {
             *hs.pure_pair(average).init(None, jnp.zeros(3)), None, jnp.float32(0)
         ),
         errors.ArgumentError,
-        "init sets all shapes",
+        "init determines all shapes",
         "stacked",
     ),
     "a batch that is not stacked": (
         lambda: hs.scan_update(UPDATE)(start(), BATCH),
         errors.ArgumentError,
-        "init sets all shapes",
+        "init determines all shapes",
         "stacked",
     ),
     "params that are stacked": (
@@ -288,7 +288,7 @@ CASES = {
     "an axis that the mesh has not": (
         lambda: hs.shard_train_state(start(), hs.data_mesh(four()), lambda *_: P("model")),
         errors.MeshPlacementError,
-        "which names axes of the mesh",
+        "An entry names axes of the mesh",
         "",
     ),
     "an adam for an adamw": (
@@ -322,7 +322,7 @@ CASES = {
     "a list of lists": (
         lambda: hs.split_batch({"x": X.tolist()}, 4),
         errors.ArgumentError,
-        "make an array of a list of numbers",
+        "turn a list of numbers into an array",
         "",
     ),
     "weights of classes in a batch": (

@@ -23,8 +23,10 @@ SITE = sites()[code_of("zh")]
 PO = FOLDER / SITE.of.code / "LC_MESSAGES/haiku_state.po"
 GLOSSARY = Path(__file__).parents[2] / "docs/glossary.csv"
 VARIABLES = ("HAIKU_STATE_LANG", "LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
-ENGLISH = "a pure function draws from the key that it is given, and from nothing else"
-CHINESE = "纯函数的随机数只能来自传给它的密钥"
+ENGLISH = (
+    "a pure function draws random numbers only from the key that it is given: pass a key as rng"
+)
+CHINESE = "纯函数的随机数只能来自传给它的密钥：请传入一个密钥作为 rng"
 
 
 def read(file):

@@ -74,16 +74,19 @@ BROKEN = {
     "no level": (FILE.replace("write, easy", "write, deep"), "the levels easy, medium, hard"),
     "no end": (FILE.replace("# </solution>", "#", 1), "`# </solution>` do not come in pairs"),
     "two hints": (FILE.replace("- Look", "  Look"), "does not end with a list of three hints"),
-    "no function": (FILE.replace("def inputs", "def input"), "defines no function `inputs`"),
+    "no function": (FILE.replace("def inputs", "def input"), "does not define a function `inputs`"),
     "a cell in a function": (FILE.replace("    #: total", "# %%\n    #: total", 1), "cannot read"),
     "half a draw": (FILE.replace("pure jit", "draws=1.5 jit"), "`draws=1.5` is not a property"),
     "a cell": (FILE.replace("# %% inputs", "# %% input"), "`input` is not a kind of cell"),
-    "no check": (FILE.replace("# %% check", "# %% right"), "there is no check"),
+    "no check": (FILE.replace("# %% check", "# %% right"), "the file contains no check"),
     "a property": (
         FILE.replace("pure jit", "clean jit"),
         "`clean` is not a property of a check; the properties are again, ",
     ),
-    "no text": (FILE.replace("# Return the output", "#: The"), "the idea `order` has no text"),
+    "no text": (
+        FILE.replace("# The output must", "#: The output must"),
+        "the idea `order` has no text",
+    ),
 }
 
 
@@ -108,12 +111,12 @@ def program(text):
 
 def test_a_wrong_program_that_is_right_is_told():
     text = FILE.replace("return increment, state\n", "return increment, state + increment\n")
-    assert ("wrong program, dropped state", "it passes") in program(text)
+    assert ("wrong program with the idea dropped state", "the program passes") in program(text)
 
 
 def test_two_ideas_that_are_one_are_told():
     text = FILE + "\n# %% idea leak\ndef count(state, increment):\n    return increment, state\n"
-    assert ("wrong program, leak", "it is shown no idea") in program(text)
+    assert ("wrong program with the idea leak", "the check does not show an idea") in program(text)
 
 
 def test_a_check_that_right_answers_pass_by_their_style_alone_is_told():
@@ -122,7 +125,7 @@ def test_a_check_that_right_answers_pass_by_their_style_alone_is_told():
         "    return answer.count.__code__.co_argcount\n",
     )
     assert text != FILE
-    failing = {what for what, problem in program(text) if problem == "it does not pass"}
+    failing = {what for what, problem in program(text) if problem == "the program does not pass"}
     assert failing >= {next(iter(STYLES))}
 
 
@@ -134,7 +137,7 @@ def test_a_closed_form_that_is_another_is_told():
     )
     assert text != FILE
     told = [problem for what, problem in program(text) if what == "the closed form of check 1"]
-    assert "the solution gives a different result" in "".join(told)
+    assert "the solution returns a different result" in "".join(told)
 
 
 def test_a_solution_that_fails_is_told():

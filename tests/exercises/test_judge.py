@@ -10,7 +10,7 @@ from haiku_state.exercises.judge import Checker, _said, judge, missing_for
 LACKING = {
     "again": (
         "calls = []\ndef again(x):\n    calls.append(1)\n    return x + 1 + (len(calls) > 1)\n",
-        "two different results", "not repeatable",
+        "return different results", "not repeatable",
     ),
     "arguments": (
         "def arguments(x):\n    y = x + 1\n    x.delete()\n    return y\n",
@@ -234,7 +234,7 @@ def test_what_an_exercise_needs_is_named():
     exercise = read(
         "needs", TEXT.replace("import jax\n", "import jax\nfrom no_such import thing\n", 1)
     )
-    assert "It needs no_such, which is not installed" in missing_for(exercise)
+    assert "The exercise needs no_such, which is not installed" in missing_for(exercise)
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_machine_that_is_slow_to_begin_still_tells_the_line(tmp_path):
 
 
 def test_a_process_is_not_closed_while_another_one_starts():
-    """Python 3.10 polls all its processes when it starts one, and fails at one without its handle."""
+    """Python 3.10 polls all its processes when it starts one."""
     one = Process("answers")
     ending = threading.Thread(target=one.__exit__, args=(None, None, None))
     with _without_main():  # as while another one starts

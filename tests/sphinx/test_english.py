@@ -42,7 +42,6 @@ RULES = {
 EXEMPT = {
     ("say", "errors say"): "it is the verb",
     ("say", "they say"): "it is the verb",
-    ("archaic", "whoever the patient is"): "it does not matter which patient",
     ("and", "and no key is used twice"): "a second claim, not a contrast",
     ("and", "and rng is always required"): "a second claim, not a contrast",
 }

@@ -14,7 +14,7 @@ def print_versions(findings: Findings) -> None:
     """Print what is installed next to the nearest tested set."""
     found, pins = findings.found, findings.pins
     print(f"haiku_state doctor: Python {findings.python}, {sys.platform} {platform.machine()}\n")
-    print(translated(_("versions: installed, and in the nearest tested set")))
+    print(translated(_("the installed versions, and the versions of the nearest tested set")))
     for name in NAMES:
         if name in found or name in CORE:
             mark = translated(_("differs")) if name in findings.differing else ""
@@ -54,16 +54,19 @@ def print_outcome(
     print("  " + translated(text).format(failing=", ".join(failing)))
     if hiding:
         text = _(
-            "The cause is in this folder: Python imports {files} instead of the library of that "
-            "name. Under another name, it hides nothing."
+            "The cause is in this folder: Python imports {files} from it instead of the library of "
+            "the same name. Rename what is listed here to solve the problem."
         )
         print("  " + translated(text).format(files=", ".join(hiding)))
     elif breaking:  # then nothing has to be installed
-        text = _("The cause is in the environment: everything works without {settings}")
+        text = _("The cause is an environment variable: everything works without {settings}")
         settings = " ".join(breaking).replace("PYTHONOPTIMIZE=2", "PYTHONOPTIMIZE=2 (python -OO)")
         print("  " + translated(text).format(settings=settings))
     elif findings.nearest is None:
-        text = _("There is no tested set for Python {python}; there are sets for {pythons}.")
+        text = _(
+            "No set of versions was tested with Python {python}; the tested sets are for Python "
+            "{pythons}."
+        )
         pythons = ", ".join(findings.pythons)
         print("  " + translated(text).format(python=findings.python, pythons=pythons))
     elif failing or not findings.tested:

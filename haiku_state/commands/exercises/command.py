@@ -22,8 +22,8 @@ from haiku_state.exercises.result import COLUMNS, Result
 
 COMMAND = "python -m haiku_state exercises"
 
-STARTED = _("{file} is ready. Read it, change it, and check it:")
-CONTINUED = _("{file} already exists, as you left it. Check it:")
+STARTED = _("{file} is ready. Read the file, change it, and then check it:")
+CONTINUED = _("{file} already exists and was not changed. Check it:")
 NEXT = _("Next: {command}")
 ALL_PASSED = _("All exercises are passed.")
 STUCK = _("If you are stuck: {command}")
@@ -42,10 +42,10 @@ BEGUN = _(
     "lesson, statement, three hints), its program with the solution, its checks, and the wrong "
     "programs with their ideas. Then try it:"
 )
-OTHERS = _("Also right, {title}:")
+OTHERS = _("Another right answer, {title}:")
 PLACE = _("line {line}, {what}")
 TRIED = _("{right} of {count} results match the expectations in the file.")
-GRADED = _("Answers in the table {file}: {count}. A text for each learner is in {folder}.")
+GRADED = _("Answers in the table {file}: {count}. The feedback for each learner is in {folder}.")
 LISTED = _("{title} ({kind}, {level})")
 ABOUT = _("{title} ({kind}, {level}, {minutes} min)")
 NO_FILE = _("{path} is not a file")
@@ -97,12 +97,14 @@ def add_arguments(parser: OneLineParser) -> None:
     add("reset", _reset, _("start over; what you wrote is kept in another file"), "name", "dir")
     add("progress", _progress, _("show which exercises have passed"), "dir")
     export = add("export", _export, _("write the files of all exercises, for a class"))
-    export.add_argument("dir", metavar="DIR", type=Path, help=translated(_("the folder to write")))
+    export.add_argument(
+        "dir", metavar="DIR", type=Path, help=translated(_("the folder to write the files to"))
+    )
     export.add_option(
         "--format", choices=("notebook", "folder"), default="notebook",
         text=_("notebooks, one for each part, or Python files"),
     )  # fmt: skip
-    export.add_option("--solutions", action="store_true", text=_("write the solutions too"))
+    export.add_option("--solutions", action="store_true", text=_("also write the solutions"))
     new = add("new", _new, _("write the file for an exercise of your own"), "own")
     text = translated(_("the name of the exercise: letters, digits and underscores"))
     new.add_argument("name", metavar="NAME", help=text)
@@ -131,7 +133,7 @@ def add_arguments(parser: OneLineParser) -> None:
         type=Path,
         metavar="FILE",
         default=Path("grades.csv"),
-        text=_("the file for the table"),
+        text=_("the file for the table of results"),
     )
 
 
@@ -252,7 +254,7 @@ def told(result: Result) -> str:
 def _chosen(parser: OneLineParser, options: argparse.Namespace, folder: Folder) -> str:
     name = options.name or folder.current
     if name is None:
-        parser.reject(_("which exercise? the command `list` shows them"))
+        parser.reject(_("no exercise was named; the command `list` shows all exercises"))
     return folder.course.known(name)
 
 
@@ -311,7 +313,11 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
     write = write_notebooks if options.format == "notebook" else write_folder
     if options.dir.exists() and any(options.dir.iterdir()):
         parser.reject(
-            _("{folder} is not empty, and nothing in it is overwritten"), folder=options.dir
+            _(
+                "{folder} is not empty, and this command does not overwrite files; choose a new or "
+                "empty folder"
+            ),
+            folder=options.dir,
         )
     files = write(_course(options), options.dir, reader_language(), options.solutions)
     print(translated(WRITTEN).format(count=len(files), folder=options.dir))
@@ -321,7 +327,9 @@ def _export(parser: OneLineParser, options: argparse.Namespace, _none: None) -> 
 def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int:
     if not options.name.isidentifier():
         close = re.sub(r"[^0-9A-Za-z]+", "_", options.name).strip("_") or "my_exercise"
-        problem = translated(_("{name} is not a valid name")).format(name=options.name)
+        problem = translated(_("{name} cannot be the name of an exercise")).format(
+            name=options.name
+        )
         parser.reject(TRY, problem=problem, right=close)
     file = Path(f"{options.name}.py")
     text = ours().source(options.model)
@@ -329,7 +337,7 @@ def _new(parser: OneLineParser, options: argparse.Namespace, _none: None) -> int
         with file.open("x", encoding="utf-8") as stream:
             stream.write(text)
     except FileExistsError:
-        parser.reject(_("{file} exists; choose another name"), file=file)
+        parser.reject(_("{file} already exists; choose a different name"), file=file)
     _print(translated(BEGUN).format(file=file, model=options.model))
     print(f"  {COMMAND} test {file}")
     return 0
@@ -366,7 +374,9 @@ def _grade(parser: OneLineParser, options: argparse.Namespace, _none: None) -> i
     if not options.out.parent.is_dir():
         parser.reject(NO_FOLDER, path=options.out.parent)
     if options.out.exists() and not is_table(options.out):
-        text = _("{file} exists and is no table of grades; choose another file with --out")
+        text = _(
+            "{file} already exists and is not a table of grades; choose a different file with --out"
+        )
         parser.reject(text, file=options.out)
     show = functools.partial(show_bar, stream=sys.stderr)
     count = grade(_course(options), options.folder, options.out, show)

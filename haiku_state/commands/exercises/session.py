@@ -30,7 +30,7 @@ KEYS = {
     "s": _("solution"),
     "q": _("quit"),
 }
-OPEN = _("Change {file} in your editor. Each save is checked.")
+OPEN = _("Edit {file}. It is checked whenever you save it.")
 CHECKING = _("Checking {file} …")
 GO_ON = _("Press n for the next exercise.")
 ALL_PASSED = _("All exercises are passed.")

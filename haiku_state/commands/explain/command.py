@@ -12,9 +12,9 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 
 MORE = _(
-    "The file is imported, and the arguments are evaluated, as Python code on this machine; the "
-    "function is only traced. Exit code: 0 if nothing is found; 1 if something is found or the "
-    "function raises an error; 2 if the command line is wrong."
+    "The command imports the file and evaluates the arguments, both as Python code on this "
+    "machine, but it only traces the function. Exit code: 0 if nothing is found; 1 if something is "
+    "found or the function raises an error; 2 if the command line is wrong."
 )
 
 
@@ -23,8 +23,8 @@ def add_arguments(parser: OneLineParser) -> None:
     # fmt: off
     parser.add_argument(
         "target", metavar="FILE.py:FUNCTION", help=translated(_(
-            "the function; a method is written as CLASS.METHOD; instead of a file, you can name a "
-            "module that can be imported")))
+            "the function to explain; write a method as CLASS.METHOD; instead of a file, you can "
+            "name a module that can be imported")))
     add = parser.add_option
     add("--args", metavar="LIST",
         text=_(

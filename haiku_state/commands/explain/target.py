@@ -35,11 +35,13 @@ NOT_FOUND = _("{name} was not found: there is no {part}")
 NOT_FOUND_CLOSE = _("{name} was not found: there is no {part}; did you mean {close}?")
 NO_INIT = _("--init is for a method of a class, such as Counter.count, and not for {name}")
 IN_HAIKU = _(
-    "{name} belongs to a Haiku module, which needs a transform: write pair = hs.pure_pair(…) in "
-    "the file, and name pair.apply"
+    "{name} belongs to a Haiku module, which must be transformed first: write pair = "
+    "hs.pure_pair(…) in the file, and name pair.apply"
 )
-NEEDS_INSTANCE = _("{name} needs an instance")
-MAY_NEED_INIT = _("{name} needs an instance, which may need --init")
+NEEDS_INSTANCE = _("{name} must be called on an instance, which cannot be created")
+MAY_NEED_INIT = _(
+    "{name} must be called on an instance, and --init may be needed to create the instance"
+)
 SAID = _("{problem}: {reason}")
 SAID_AT = _("{problem}: {reason} (line {line})")
 
@@ -159,7 +161,9 @@ def find(
         parser.reject(IN_HAIKU, name=name)
     if not callable(found):
         kind = type(found).__name__
-        parser.reject(_("{name} is not a function, but of type {kind}"), name=name, kind=kind)
+        parser.reject(
+            _("{name} is not a function but a value of type {kind}"), name=name, kind=kind
+        )
     if init is not None and not is_made:
         parser.reject(NO_INIT, name=name)
     function: Callable[..., Any] = found
@@ -231,7 +235,9 @@ def check_fit(
         signature.bind(*args, **kwargs)
     except TypeError as error:
         known = ", ".join(signature.parameters)
-        problem = _problem(_("--args do not fit {name}({known})"), name=name, known=known)
+        problem = _problem(
+            _("the arguments in --args do not fit {name}({known})"), name=name, known=known
+        )
         parser.reject(SAID, problem=problem, reason=error)
 
 

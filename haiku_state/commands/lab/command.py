@@ -22,14 +22,15 @@ ARCHIVES = Path(haiku_state.__file__).parent / "notebooks"
 
 WITHOUT = _(
     "this package was built without the notebooks; in a checkout, `python -m tox run -e site` "
-    "makes them; elsewhere, pass the file that the lessons of the built site offer: --from {name}"
+    "makes them; elsewhere, download the notebooks from a lesson of the site and pass the file: "
+    "--from {name}"
 )
 NO_FILE = _("there is no file {file}")
 NO_ARCHIVE = _("{file} is not a file of notebooks from the site, such as {name}")
 NO_PART = _("there is no part {part}; the parts are {parts}")
 NEW = _("New notebooks in {folder}: {count}.")
 KEPT = _("Notebooks in {folder} that were kept as you left them: {count}.")
-NO_PACK = _("JupyterLab keeps its own language; to change it: {command}")
+NO_PACK = _("the language of JupyterLab itself has not changed; to change it: {command}")
 
 
 def add_arguments(parser: OneLineParser) -> None:
@@ -38,8 +39,14 @@ def add_arguments(parser: OneLineParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", type=Path, default=Path(), help=text)
     add = parser.add_option
     parser.add_language(_("language of the notebooks and of JupyterLab"))
-    add("--part", metavar="PART", text=_("one part of the course only, such as state"))
-    add("--from", dest="archive", type=Path, metavar="FILE", text=_("a download from the site"))
+    add("--part", metavar="PART", text=_("only one part of the course, such as state"))
+    add(
+        "--from",
+        dest="archive",
+        type=Path,
+        metavar="FILE",
+        text=_("a file of notebooks that was downloaded from the site"),
+    )
     add("--no-browser", action="store_true", text=_("print the address without opening a browser"))
     parser.set_defaults(run=functools.partial(run, parser))
 

@@ -11,7 +11,9 @@ from haiku_state.errors.language import reader_language, translated
 
 def add_arguments(parser: OneLineParser) -> None:
     """Add the argument to the parser, and what runs."""
-    text = translated(_("a page, such as haiku/batch_norm, or a section of it, after a #"))
+    text = translated(
+        _("a page, such as haiku/batch_norm; to read a single section, add # and its anchor")
+    )
     parser.add_argument("page", metavar="PAGE", nargs="?", help=text)
     parser.set_defaults(run=_run)
 

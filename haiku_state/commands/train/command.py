@@ -31,10 +31,12 @@ SAME = (
 )  # fmt: skip
 """Options that must be the same in all processes."""
 
-ONLY_ONE = _("--update {update} runs on one device, not on {devices}; use shard")
-ONE_PROCESS = _("--update {update} runs in one process; with many, use {first} or {second}")
-ENDING = _("Ctrl-C: saving after this update; Ctrl-C again ends at once, without saving")
-ENOUGH = _("{folder} has a run of {done} epochs, more than --epochs {epochs}")
+ONLY_ONE = _("--update {update} runs on one device, not on {devices}; use --update shard")
+ONE_PROCESS = _(
+    "--update {update} runs in one process; with several processes, use {first} or {second}"
+)
+ENDING = _("Ctrl-C: saving after this update; a second Ctrl-C ends the run at once, without saving")
+ENOUGH = _("the run in {folder} already has {done} epochs, more than --epochs {epochs}")
 NOT_SAVED = _("stopped by {signal}, not saved")
 NOT_WRITTEN = _("{path} cannot be written: {reason}")
 
@@ -108,7 +110,7 @@ def _plot_file(text: str) -> Path:
     except OSError as error:
         raise _rejected(NOT_WRITTEN, path=repr(text), reason=error.strerror) from None
     if path.is_dir():
-        raise _rejected(NOT_WRITTEN, path=repr(text), reason=translated(_("it is a folder")))
+        raise _rejected(NOT_WRITTEN, path=repr(text), reason=translated(_("the path is a folder")))
     return path
 
 

@@ -2,11 +2,12 @@
 
 port, medium, 7 min, state/stateful_computations#the-other-way-a-ref
 
-`meter` and `reset` write to a ref. However, it must be possible to roll the level back and to map
-it, so port both functions to a threaded state: `meter(level, sample)` returns the output and the
-new level, `reset(level)` returns `None` and the new level. The check passes the level as an array.
+`meter` and `reset` write to a ref. However, it must be possible to go back to an earlier level and
+to map over many levels, so port both functions to a threaded state: `meter(level, sample)` returns
+the output and the new level, and `reset(level)` returns `None` and the new level. The check passes
+the level as an array.
 
-Then decide for each state in `choices`: `"ref"` or `"thread"`.
+Then choose for each state in `choices` either `"ref"` or `"thread"`.
 
 - What does a caller have to keep in order to go back to an earlier level?
 - Look at each `level[...]`. On the right of `=`, it becomes `level`. On the left, it becomes a new
@@ -86,7 +87,7 @@ def check(answer, level, sample):
     return answer.reset(level)
 
 
-# %% check The level is rolled back; once; later output, output again
+# %% check The level can be rolled back; once; later output, output again
 def check(answer, level, sample):
     _output, one = answer.meter(level, sample / 5)
     two, _level = answer.meter(one, -sample)
@@ -105,7 +106,7 @@ def check(answer, level, sample):
 
 
 # %% idea order; state/stateful_computations#the-general-strategy
-# Return the output first and the new state second, as all functions in this course do.
+# The output must be returned first, and the new state second.
 def meter(level, sample):
     return right.meter(level, sample)[::-1]
 
@@ -121,7 +122,7 @@ def reset(level):
 
 
 # %% idea dropped state
-# A ref keeps its last value by itself, but a threaded state is lost unless it is returned.
+# A ref keeps its last value by itself, but a threaded state must be returned, or it is lost.
 def meter(level, sample):
     return right.meter(level, sample)[0]
 
@@ -137,8 +138,8 @@ def reset(level):
 
 
 # %% idea late state
-# `ref[...]` reads what is in the ref at that moment. Where the ref was already written, the
-# threaded program needs the new value too.
+# `ref[...]` reads what is in the ref at that moment. Wherever the ref has already been written, the
+# threaded program must use the new value too.
 def meter(level, sample):
     return sample / level, right.meter(level, sample)[1]
 
@@ -154,8 +155,8 @@ def reset(level):
 
 
 # %% idea ref or thread
-# A value can be kept, copied and mapped, but a ref is one place in memory, which holds only the
-# last value. For each state, ask whether somebody needs more than the last value.
+# A threaded state can be saved, copied and mapped over, but a ref holds only its last value. A
+# state may stay in a ref only if nobody needs more than this last value.
 choices = right.choices | {"levels of the channels": "ref"}
 
 
@@ -163,7 +164,7 @@ choices = right.choices | {"levels of the channels": "ref"}
 choices = dict.fromkeys(right.choices, "ref")
 
 
-# %% right the array's own way to set a value, and zero by a product
+# %% right a value that is set with `.at`, and zero as a product
 def meter(level, sample):
     level = level.at[...].set(jnp.maximum(abs(sample), level * 0.9))
     return sample / level, level

@@ -5,7 +5,7 @@ write, hard, 10 min, update/accumulation#the-same-gradient-in-parts
 Write `accumulate(loss_fn, params, state, batch, count)`. The loss function is called as
 `loss_fn(params, state, batch)`. It returns a loss, which is a mean over the rows, and the new
 state; `example_loss` is an example. Split the batch into `count` microbatches of consecutive rows
-and run one after the other in `jax.lax.scan`. Each microbatch starts from the state that the
+and run them one after the other in `jax.lax.scan`. Each microbatch starts from the state that the
 previous microbatch returned. Return the mean of their gradients with respect to the params, and the
 last state.
 
@@ -102,16 +102,17 @@ def check(answer, params, state, batch):
 
 
 # %% idea sum or mean
-# The loss is a mean over rows, and so is its gradient. The gradient of the whole batch is the mean
-# of the gradients of equal parts; their sum is too large by a factor of the number of parts.
+# The loss is a mean over rows, and so is its gradient. The gradient of the whole batch must be the
+# mean of the gradients of equal parts, because their sum is too large by a factor of the number of
+# parts.
 def accumulate(loss_fn, params, state, batch, count):
     grads, state = right.accumulate(loss_fn, params, state, batch, count)
     return jax.tree.map(lambda leaf: leaf * count, grads), state
 
 
 # %% idea last part only
-# This is the gradient of the last microbatch. What the earlier microbatches have found must be
-# carried on to the end.
+# The gradients of the earlier microbatches are missing: they must be carried on to the end and
+# added to the gradient of the last microbatch.
 def accumulate(loss_fn, params, state, batch, count):
     first = jax.tree.map(lambda leaf: leaf[: -(len(leaf) // count)], batch)
     last = jax.tree.map(lambda leaf: leaf[-(len(leaf) // count) :], batch)
@@ -142,15 +143,15 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea dropped state; update/accumulation#what-the-running-statistics-see
-# The returned state is the same as the state that was passed in: what the microbatches returned is
-# lost.
+# The returned state is the same as the state that was passed in, but it must be the state that the
+# last microbatch returned.
 def accumulate(loss_fn, params, state, batch, count):
     return right.accumulate(loss_fn, params, state, batch, count)[0], state
 
 
 # %% idea one at a time
-# Not every gradient was computed from its own microbatch and with the state that the microbatch
-# before it returned. Only one microbatch at a time should have to fit into memory.
+# Every gradient must be computed from its own microbatch and with the state that the previous
+# microbatch returned. Only one microbatch at a time should have to fit into memory.
 def accumulate(loss_fn, params, state, batch, count):
     return jax.grad(loss_fn, has_aux=True)(params, state, batch)
 
@@ -162,8 +163,8 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea unrolled loop; update/many_steps#a-loop-inside-the-compiled-program
-# A Python loop puts its work into the program once for each iteration, so the program grows with
-# the number of microbatches. The body of a `scan` is in it once.
+# The loop must be a `scan`, whose body is in the program only once. Each iteration of a Python loop
+# is recorded separately, so the program grows with the number of microbatches.
 def accumulate(loss_fn, params, state, batch, count):
     total = jax.tree.map(jnp.zeros_like, params)
     for i in range(count):
@@ -174,12 +175,13 @@ def accumulate(loss_fn, params, state, batch, count):
 
 
 # %% idea chosen count
-# The number of microbatches is an argument, which the caller chooses in each call.
+# The number of microbatches must be the argument that the caller chooses in each call, not a fixed
+# number.
 def accumulate(loss_fn, params, state, batch, count):
     return right.accumulate(loss_fn, params, state, batch, 4)
 
 
-# %% right the gradients are the outputs of the scan
+# %% right the gradients as the outputs of the scan
 def accumulate(loss_fn, params, state, batch, count):
     parts = jax.tree.map(lambda leaf: jnp.stack(jnp.split(leaf, count)), batch)
     body = lambda state, part: jax.grad(loss_fn, has_aux=True)(params, state, part)[::-1]

@@ -4,10 +4,10 @@ repair, easy, 5 min, pure/transformations#a-result-beside-the-loss
 
 Repair `update(params, batch, learning_rate)` so that it returns the new params, the loss, and the
 dict `found` that the loss function returns along with the loss, in this order. Do not change
-`loss_fn`, and let it run only once in each call of `update`.
+`loss_fn`, and let it run only once in each call to `update`.
 
-- How many numbers does `loss_fn` return, and how many of them are to be differentiated?
-- Look at the line with `jax.grad`, and the second run of `loss_fn` below it.
+- Which values does `loss_fn` return, and which of them should be differentiated?
+- Look at the line with `jax.grad`, and at the second run of `loss_fn` below it.
 - `jax.value_and_grad(loss_fn, has_aux=True)` returns a function whose result is `(loss, found),
   grads`.
 """
@@ -69,7 +69,7 @@ def closed_form(params, batch, learning_rate):
     return new_params, loss, {"labels": logits.argmax(axis=1), "largest": np.abs(logits).max()}
 
 
-# %% check `loss_fn` runs once; once
+# %% check `loss_fn` runs only once in each call to `update`; once
 def check(answer, params, batch, learning_rate):
     # a shape that the other check does not have, so that a compiled update is traced
     longer = {name: jnp.concatenate([leaf, leaf]) for name, leaf in batch.items()}
@@ -79,8 +79,8 @@ def check(answer, params, batch, learning_rate):
 
 
 # %% idea second result
-# A gradient belongs to a single number. If a function returns more, the transformation has to be
-# told what is differentiated and what is only passed through.
+# Only a single number can be differentiated. If a function returns more, the transformation must be
+# told which result to differentiate and which results to pass on unchanged.
 def update(params, batch, learning_rate):
     (loss, found), grads = jax.value_and_grad(loss_fn)(params, batch)
 
@@ -92,8 +92,8 @@ def update(params, batch, learning_rate):
 
 
 # %% idea value first
-# The transformed function returns a pair: the result of the original function comes first, and the
-# gradient second.
+# The results must be unpacked in the right order: `jax.value_and_grad` returns the result of the
+# function first and the gradient second, but `jax.grad` returns the gradient first.
 def update(params, batch, learning_rate):
     grads, (loss, found) = jax.value_and_grad(loss_fn, has_aux=True)(params, batch)
     steps = jax.tree.map(lambda g: learning_rate * g, grads)
@@ -119,8 +119,8 @@ def update(params, batch, learning_rate):
 
 
 # %% idea twice
-# The loss function was run a second time to compute what its first run had already found. That
-# costs time, and if the function has state, its two runs may differ.
+# The loss function must run only once, because its values are returned along with the gradient. A
+# second run costs time, and it may give different values, for example if the function has state.
 def update(params, batch, learning_rate):
     grads, found = jax.grad(loss_fn, has_aux=True)(params, batch)
     loss, _ = loss_fn(params, batch)
@@ -147,7 +147,7 @@ def update(params, batch, learning_rate):
     return new_params, loss, seen["found"]
 
 
-# %% right grad alone, with the loss passed beside
+# %% right `jax.grad` alone, with the loss as part of the second result
 def update(params, batch, learning_rate):
     def both(params):
         loss, found = loss_fn(params, batch)
@@ -158,5 +158,5 @@ def update(params, batch, learning_rate):
     return new_params, loss, found
 
 
-# %% right a compiled update
+# %% right a compiled `update`
 update = jax.jit(update)

@@ -32,7 +32,7 @@ class Normalize(hk.Module):
     def __call__(self, x, is_training):
         mean = hk.get_state("mean", x.shape[1:], init=jnp.zeros)
         var = hk.get_state("var", x.shape[1:], init=jnp.ones)
-        # So far, this is only evaluation. Add the training mode.
+        # So far, the module can only evaluate. Add the training mode.
         # <solution>
         if is_training:
             d, running_mean, running_var = self.decay_rate, mean, var
@@ -62,7 +62,7 @@ def inputs(rng):
     return np.float32(rng.uniform(0.6, 0.9)), state, x, far
 
 
-# %% check training uses the batch and updates the state; pure jit tolerance=1e-4; outputs, state
+# %% check Training uses the statistics of the batch and updates the state; pure jit tolerance=1e-4; outputs, state
 def check(answer, decay_rate, state, x, far):
     return pair_of(answer, decay_rate, True).apply({}, {"norm": state}, None, x)
 
@@ -74,14 +74,14 @@ def closed_form(decay_rate, state, x, far):
     return (x - mean) / np.sqrt(var + 1e-5), {"norm": new}
 
 
-# %% check evaluation only reads the state; pure jit tolerance=1e-4; outputs, one row, state
+# %% check Evaluation only reads the state; pure jit tolerance=1e-4; outputs, one row, state
 def check(answer, decay_rate, state, x, far):
     apply = pair_of(answer, decay_rate, False).apply
     outputs, new_state = apply({}, {"norm": state}, None, x)
     return outputs, apply({}, {"norm": state}, None, x[:1])[0], new_state
 
 
-# %% check the variance is accurate even if the values are far from zero; once
+# %% check The variance is accurate even if the values are far from zero; once
 def check(answer, decay_rate, state, x, far):
     pair = pair_of(answer, 0.5, True)
     outputs, _state = pair.apply(*pair.init(None, far), None, far)
@@ -131,8 +131,8 @@ class Normalize(right.Normalize):
 
 
 # %% idea running statistics
-# The outputs are right. Both running statistics must be updated, each from its old value and from
-# the value of the batch, with the decay rate that was passed to the module.
+# The outputs are right, but both running statistics must be updated, each from its old value and
+# from the value of the batch, with the decay rate that was passed to the module.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         var = hk.get_state("var", x.shape[1:], init=jnp.ones)
@@ -148,8 +148,8 @@ class Normalize(right.Normalize):
 
 
 # %% idea variance; how_to/far_from_zero#how-to-far-from-zero
-# The variance is the mean of the squared deviations, over all rows of the batch. It is neither a
-# square root nor divided by the number of rows minus one.
+# The variance must be the mean of the squared deviations over all rows of the batch. It is neither
+# a square root nor divided by the number of rows minus one.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         d, var = self.decay_rate, hk.get_state("var", x.shape[1:], init=jnp.ones)
@@ -170,15 +170,15 @@ class Normalize(right.Normalize):
 
 
 # %% idea one per column
-# Each column has its own mean and variance, which are taken over the rows.
+# Each column must have its own mean and variance, which are taken over the rows.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         return super().__call__(x.reshape(-1, 1), is_training).reshape(x.shape)
 
 
 # %% idea cancellation; how_to/far_from_zero#how-to-far-from-zero
-# In float32, the difference of two large and nearly equal numbers has no correct digits left, so
-# with inputs far from zero a variance must not be computed as such a difference.
+# In float32, the difference of two large and nearly equal numbers has hardly any correct digits, so
+# with inputs far from zero, a variance must not be computed as such a difference.
 class Normalize(right.Normalize):
     def __call__(self, x, is_training):
         outputs = super().__call__(x, is_training)

@@ -66,7 +66,7 @@ def inputs(rng):
     return np.array([small, -small, large, -large]), np.float32(limit)
 
 
-# %% check `huber` chooses by a value; pure jit vmap
+# %% check `huber` chooses its formula by the value of the error; pure jit vmap
 def check(answer, errors, limit):
     return [answer.huber(error, limit) for error in jnp.append(errors, 1e20)]
 
@@ -76,7 +76,7 @@ def closed_form(errors, limit):
     return list(np.where(size <= limit, 0.5 * size**2, limit * (size - 0.5 * limit)))
 
 
-# %% check `losses` chooses by a flag and is compiled; again arguments
+# %% check `losses` is compiled and chooses its result by a flag; again arguments
 def check(answer, errors, limit):
     each = lambda errors, limit: answer.losses(errors, limit, False)
     results = {"mean": answer.losses(errors, limit, True), "each": each(errors, limit)}
@@ -124,27 +124,28 @@ losses = right.losses
 
 
 # %% idea not compiled; pure/arrays_and_numpy#to-jit-or-not-to-jit
-# Without `jit`, each call runs one operation after the other. The function must remain compiled.
+# The function must remain compiled. Without `jit`, every call starts its operations one by one.
 def losses(errors, limit, average):
     each = jax.vmap(huber, in_axes=(0, None))(errors, limit)
     return each.mean() if average else each
 
 
 # %% idea sides
-# The two sides are swapped: the first side is used where the condition is true.
+# The two formulas are swapped: the loss must be quadratic for a small error and linear for a large
+# error.
 def huber(error, limit):
     size = jnp.abs(error)
     return jnp.where(size <= limit, limit * (size - 0.5 * limit), 0.5 * error**2)
 
 
-# %% right a function for each side
+# %% right a separate function for each of the two formulas
 def huber(error, limit):
     size = jnp.abs(error)
     large = lambda: limit * (size - 0.5 * limit)
     return jax.lax.cond(size <= limit, lambda: 0.5 * size**2, large)
 
 
-# %% right no choice at all in the loss, and a plain function that calls two compiled ones
+# %% right a loss without any choice, and a plain function that calls two compiled functions
 def huber(error, limit):
     size = jnp.abs(error)
     near = jnp.minimum(size, limit)
@@ -159,7 +160,7 @@ def losses(errors, limit, average):
     return mean_loss(errors, limit) if average else each_loss(errors, limit)
 
 
-# %% right a plain function that calls a compiled one, and the mean beside it
+# %% right a plain function that calls a compiled function and takes the mean itself
 each_loss = jax.jit(jax.vmap(right.huber, in_axes=(0, None)))
 
 

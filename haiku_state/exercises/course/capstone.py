@@ -11,8 +11,8 @@ a mean over all rows of the batch.
 first part goes into the train state, and `jax.random.normal` draws `w` from the second part.
 
 `update(train_state, batch)` returns the next train state and `{'loss': …}`. A batch is a dict of
-`x` and `y`. It splits the key in the same way and draws the noise from the second part. The step
-size `1 / (10 + step)` uses the number of steps before this one.
+`x` and `y`. The function splits the key in the same way and draws the noise from the second part.
+The step size `1 / (10 + step)` uses the number of steps before this one.
 
 `place(mesh, train_state, batch)` returns the train state and the batch, laid out for
 `jax.jit(update)` on a mesh of four devices with the axis `data`.
@@ -170,7 +170,7 @@ def check(answer, vectors, seed, step, batches):
     return fields(answer.start(jax.random.key(seed)))
 
 
-# %% check `update` is pure and takes the step; pure jit types once tolerance=1e-4
+# %% check `update` is pure and takes one step of training; pure jit types once tolerance=1e-4
 def check(answer, vectors, seed, step, batches):
     batch = {name: leaf[0] for name, leaf in batches.items()}
     train_state, metrics = answer.update(begin(vectors, seed, step), batch)
@@ -185,7 +185,7 @@ def check(answer, vectors, seed, step, batches):
     return {"copies": [*map(held, (params, state, opt_state))], "batch": jax.tree.map(held, batch)}
 
 
-# %% check A run on the mesh is resumed and ends with the same numbers; once tolerance=1e-4
+# %% check A resumed run on the mesh ends with the same numbers; once tolerance=1e-4
 def check(answer, vectors, seed, step, batches):
     first, second = ({k: v[part] for k, v in batches.items()} for part in (slice(2), slice(2, 4)))
     path = os.path.join(os.environ["HAIKU_STATE_WORK"], "run.npz")
@@ -199,8 +199,8 @@ def truth(right, vectors, seed, step, batches):
 
 
 # %% idea one bundle; update/jitted_update#one-bundle
-# Attributes, a global, NumPy's generator, arrays per device: everything that the old trainer
-# remembers from step to step has its place in one of the five fields of the train state.
+# Everything that the old trainer remembers from step to step, in attributes, a global, NumPy's
+# generator or arrays per device, must be in one of the five fields of the train state.
 def start(rng):
     w = np.float32(np.random.default_rng(0).normal(size=3))
     return right.start(rng)._replace(params=jnp.asarray(w))
@@ -217,8 +217,8 @@ def update(train_state, batch):
 
 
 # %% idea all rows; update/meshes#two-ways-to-think
-# The old trainer averages over the rows of each device. Now the step sees the whole batch, so its
-# formulas are the same as on a single device.
+# The old trainer averages over the rows of each device. Now the step sees the whole batch, so every
+# mean must be a mean over all rows, as on a single device.
 def update(train_state, batch):
     w, state, opt_state, rng, step = train_state
     rng, noise_rng = jax.random.split(rng)
@@ -237,7 +237,8 @@ def update(train_state, batch):
 
 
 # %% idea dropped state; state/stateful_computations#the-state-as-an-argument-and-a-result
-# A field of the train state was returned unchanged, although the step changes it.
+# A field of the train state was returned unchanged, but it must be returned with the value that the
+# step gives it.
 def update(train_state, batch):
     new, metrics = right.update(train_state, batch)
     return new._replace(state=train_state.state), metrics
@@ -256,8 +257,8 @@ def update(train_state, batch):
 
 
 # %% idea layout; update/meshes#a-mesh-gives-names-to-devices
-# On the mesh, each device holds its own rows of the batch and a complete copy of everything that is
-# carried from step to step. No shape changes.
+# On the mesh, each device must hold its own rows of the batch and a complete copy of everything
+# that is carried from step to step. No shape may change.
 def place(mesh, train_state, batch):
     return jax.device_put((train_state, batch), NamedSharding(mesh, P()))
 
@@ -291,7 +292,7 @@ def update(train_state, batch):
     return right.update(train_state, {**batch, "x": batch["x"] + 0.1 * noise})
 
 
-# %% right the train state is placed by this package
+# %% right a train state that `hs.shard_train_state` places
 def place(mesh, train_state, batch):
     train_state = hs.shard_train_state(train_state, mesh)
     return train_state, jax.device_put(batch, NamedSharding(mesh, P("data")))

@@ -77,14 +77,14 @@ def check(answer, angle, speed, seconds):
     return {"arrays": len(leaves) - len(others), "other leaves": ", ".join(others)}
 
 
-# %% check A swing that is taken apart comes back with all its fields; once
+# %% check A swing that is flattened and unflattened keeps all its fields; once
 def check(answer, angle, speed, seconds):
     swings = {method: answer.Swing(angle, speed, method) for method in ("euler", "leapfrog")}
     doubled = jax.tree.map(lambda leaf: 2 * leaf, swings)
     return {old: {**shown(swing), "method": swing.method} for old, swing in doubled.items()}
 
 
-# %% check A step by each method, and the old swing stays as it was; pure jit
+# %% check `step` works with each method and does not change the old swing; pure jit
 def check(answer, angle, speed, seconds):
     result = {}
     for method in ("euler", "leapfrog"):
@@ -105,7 +105,7 @@ def closed_form(angle, speed, seconds):
     return result
 
 
-# %% check Many swings share one program, and each method has its own; once
+# %% check A new angle or speed causes no new trace, but a new method does; once
 def check(answer, angle, speed, seconds):
     traced = []
 
@@ -130,7 +130,7 @@ class Swing(right.Swing):  # JAX knows a class, but not those that are derived f
 
 
 # %% idea static field
-# A string cannot be an array. A field by which Python chooses what is computed belongs to the
+# A string cannot be an array. A field by which Python chooses what is computed must belong to the
 # structure of the tree, not to its leaves.
 class Swing(right.Swing):
     pass
@@ -140,8 +140,8 @@ jax.tree_util.register_dataclass(Swing, ["angle", "speed", "method"], [])
 
 
 # %% idea data field
-# Numbers that change from call to call must be leaves. Anything in the structure is compiled in,
-# and an array cannot even be compared there.
+# Numbers that change from call to call must be leaves. The structure becomes part of the compiled
+# program, and an array cannot be there because it is not hashable.
 class Swing(right.Swing):
     pass
 
@@ -191,7 +191,8 @@ def step(swing, seconds):
 
 
 # %% idea method
-# A step changes the angle and the speed; the new `Swing` keeps the `method` of the old one.
+# A step changes only the angle and the speed, so the new `Swing` must keep the `method` of the old
+# swing.
 def step(swing, seconds):
     return replace(right.step(swing, seconds), method="euler")
 

@@ -6,14 +6,14 @@ Write `count` and `reset` as pure functions. Each of them takes the state and re
 output and the new state. The output of `count` is the increment, and the output of `reset` is
 `None`.
 
-- Which two things does a caller need from `count` in order to call it once more?
+- Which two values does a caller need from `count` in order to call it again?
 - Look at the line with `return`: the output and the new state appear there as a pair.
 - The new state is `state + increment`; write it after the output, separated by a comma.
 """
 
 # %%
-# The counter at the door of a shop adds the number of people that come in at
-# once. Its state is the count.
+# A counter at the door of a shop counts the people who come in, alone or in
+# groups. Its state is the count.
 #: total = 0
 
 
@@ -57,8 +57,8 @@ def check(answer, state, earlier, increment):
 
 
 # %% idea global state
-# The count is kept in a global variable. In a pure function, the state comes in as an argument, and
-# the new state goes out as a result.
+# The count is kept in a global variable. In a pure function, the state must be passed in as an
+# argument, and the new state must be returned as a result.
 total = 0
 
 
@@ -79,13 +79,13 @@ def count(state, increment):
 
 
 # %% idea order
-# Return the output first and the new state second, as all functions in this course do.
+# The output must be returned first, and the new state second.
 def count(state, increment):
     return state + increment, increment
 
 
 # %% idea dropped state; state/stateful_computations#the-state-as-an-argument-and-a-result
-# The new state is not returned, so the next call would start from the old state.
+# The new state must be returned, because otherwise the next call cannot continue from it.
 def count(state, increment):
     return increment, state
 
@@ -101,8 +101,8 @@ def reset(state):
 
 
 # %% idea output and state
-# A pair comes out: the output, and the state from which the next call continues. Each of them has
-# its own value.
+# The function must return two separate values: the output of this call, and the new state, from
+# which the next call continues.
 def count(state, increment):
     return state + increment, state + increment
 

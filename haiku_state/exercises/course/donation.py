@@ -101,8 +101,8 @@ def closed_form(params, batches):
 
 
 # %% idea shared buffer
-# Two leaves of the train state are one array. Its memory cannot be donated twice, so each leaf
-# needs memory of its own.
+# Two leaves of the train state are the same array. Its memory cannot be donated twice, so each leaf
+# must have memory of its own.
 def start(params):
     copy = jax.tree.map(jnp.copy, params)
     return {"params": copy, "average": copy}
@@ -137,8 +137,8 @@ def train(step, train_state, batches):
 
 
 # %% idea caller's params
-# The caller's params have been deleted: the train state held the caller's own arrays, and the first
-# step donated them.
+# The caller's params must not be donated. They have been deleted because the train state held the
+# caller's own arrays, which the first step donated.
 def start(params):
     return right.start(params) | {"params": params}
 
@@ -151,7 +151,7 @@ def start(params):
 
 # %% idea before the step
 # These are not the params with the smallest loss. The loss that a step returns belongs to the
-# params that went in, not to the params that came out.
+# params that went in, so these params must be kept, not the params that came out.
 def train(step, train_state, batches):
     best, best_loss = None, float("inf")
     for batch in batches:
@@ -161,7 +161,7 @@ def train(step, train_state, batches):
     return train_state, best
 
 
-# %% right the copies are made by deepcopy, and the best params by one more step back
+# %% right copies that `copy.deepcopy` makes, and a copy of the train state before each step
 import copy
 
 

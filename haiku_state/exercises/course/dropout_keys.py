@@ -4,7 +4,8 @@ repair, medium, 7 min, haiku/randomness#a-key-for-every-step
 
 Repair `start` and `run` so that no key is used twice. `start(rng, x)` returns params and a key;
 `run(params, rng, xs)` draws a separate mask for each step and returns the stacked outputs and a
-key. The first run gets the key that `start` returned, and each later run the key of the run before.
+key. The first run gets the key that `start` returned, and each later run gets the key that the
+previous run returned.
 
 - How many times is each key used, if `start` is followed by `run`, and `run` by `run`?
 - One line is missing in each function: in `start` before `model.init`, and in `run` within the
@@ -72,7 +73,7 @@ def inputs(rng):
     return np.uint32(rng.integers(2**31)), rng.normal(size=(3, 4))
 
 
-# %% check The params and masks follow from the keys, and no key is used twice; once
+# %% check The params and masks depend only on the keys, and no key is used twice; once
 def check(answer, seed, xs):
     key, other = jax.random.key(seed), jax.random.key(seed + 1)
     starts = [answer.start(one, xs[0]) for one in (key, key, other)]
@@ -102,7 +103,8 @@ def check(answer, seed, xs):
 
 
 # %% idea same mask
-# The same key gives the same mask, so each step of a run drops the same units.
+# Each step must have a key of its own. The same key gives the same mask, so each step of this run
+# drops the same units.
 def run(params, rng, xs):
     rng, step_rng = jax.random.split(rng)
     return jnp.stack([model.apply(params, step_rng, x) for x in xs]), rng
@@ -166,8 +168,8 @@ def run(params, rng, xs):
 
 
 # %% idea key of init; haiku/randomness#the-same-key-for-init-and-apply
-# The key that made the params is used up: whatever is drawn from it later is not independent of
-# the params.
+# The key that made the params must not be used again, because whatever is drawn from it later is
+# not independent of the params.
 def start(rng, x):
     return model.init(rng, x), rng
 
@@ -183,7 +185,7 @@ def start(rng, x):
     return model.init(init_rng, x), init_rng
 
 
-# %% right the number of the step folded into a key of the run
+# %% right the number of the step, folded into a key of the run
 def run(params, rng, xs):
     rng, root = jax.random.split(rng)
     keys = [jax.random.fold_in(root, step) for step in range(len(xs))]

@@ -3,8 +3,8 @@
 repair, easy, 5 min, haiku/batch_norm#dropping-the-new-state
 
 `train(params, state, batches)` takes one step for each pair `(x, y)` of the list `batches` and
-returns params and state. Repair it so that `predict` can rely on what the training has seen. The
-check calls `train` and `predict` and looks at the returned state.
+returns params and state. Repair it so that `predict` gets the running statistics of all batches.
+The check calls `train` and `predict` and looks at the returned state.
 
 - Which number in the state tells you how many batches the model has seen?
 - Look at what `grad_fn` returns along with the gradients, and where it goes.
@@ -100,15 +100,15 @@ def train(params, state, batches):
 
 
 # %% idea dropped state
-# The forward pass returns a new state in each step, but the next step starts from the old one. You
-# can tell because a counter of the running statistics does not change.
+# The counters of the running statistics have not changed, so the new states were dropped. Each step
+# must start from the state that the previous step returned.
 def train(params, state, batches):
     return right.train(params, state, batches)[0], state
 
 
 # %% idea state restarted; haiku/pure_pair#hktransform_with_state-makes-the-pair
-# The state of the last step is returned, but that step did not continue from the state before it:
-# the running statistics have seen only one batch.
+# The running statistics have seen only one batch. Each step must continue from the state that the
+# previous step returned, not from the first state.
 def train(params, state, batches):
     start = state
     for batch in batches:
@@ -118,7 +118,7 @@ def train(params, state, batches):
 
 # %% idea params and state; haiku/regression#three-things-in-one-loop
 # The params change by following the gradient, and the state changes in the forward pass. Each step
-# needs both from the previous step.
+# must continue from both, and the last values of both must be returned.
 def train(params, state, batches):
     for batch in batches:
         new_params, state = right.train(params, state, [batch])
@@ -130,7 +130,7 @@ def train(params, state, batches):
     return params, right.train(params, state, batches)[1]
 
 
-# %% right value_and_grad, and predict by index
+# %% right `jax.value_and_grad`, and the prediction by its index
 def train(params, state, batches):
     for x, y in batches:
         (_, state), grads = jax.value_and_grad(loss_fn, has_aux=True)(params, state, x, y)

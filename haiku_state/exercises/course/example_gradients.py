@@ -3,8 +3,8 @@
 write, hard, 10 min, pure/transformations#all-of-them-together
 
 Write `example_grads(params, xs, ys)`: the gradients of `example_loss` with respect to params, one
-for each example. The result is a dict like params, and the first axis of its leaves is the example.
-`xs` has a row and `ys` an entry for each example.
+for each example. The result is a dict like params, with the examples along the first axis of each
+leaf. `xs` has a row and `ys` an entry for each example.
 
 Then write `clipped_mean(params, xs, ys, limit)`. The length of a gradient is the square root of the
 sum of the squares of all its numbers, in `w` and `b` together. Gradients that are longer than
@@ -92,8 +92,8 @@ def check(answer, params, xs, ys, limit):
 
 
 # %% idea each example
-# A gradient belongs to one number, here to the loss of one example. The derivative is a function of
-# one example, so `vmap` can apply it to many examples.
+# The gradient must be taken of a single number, which is here the loss of one example. `vmap` can
+# then apply the gradient function to all examples.
 def example_grads(params, xs, ys):
     losses = jax.vmap(example_loss, (None, 0, 0))
     return jax.grad(lambda params: losses(params, xs, ys).mean())(params)
@@ -111,8 +111,8 @@ def example_grads(params, xs, ys):
 
 
 # %% idea shared argument; pure/transformations#vmap-many-at-once
-# All examples use the same params. `vmap` maps over the first axis of an argument unless it is told
-# that the examples share it.
+# All examples must use the same params. `vmap` maps over the first axis of every argument unless it
+# is told that the examples share it.
 def example_grads(params, xs, ys):
     return jax.vmap(jax.grad(example_loss))(params, xs, ys)
 
@@ -132,8 +132,8 @@ def clipped_mean(params, xs, ys, limit):
 
 
 # %% idea one length; pure/transformations#on-your-own
-# A gradient is one vector, although it is stored in two leaves. It has one length, computed from
-# both leaves, and it is shortened as a whole so that its direction does not change.
+# A gradient is one vector, although it is stored in two leaves. Its length must be computed from
+# both leaves, and the whole vector must be shortened so that its direction does not change.
 def clipped_mean(params, xs, ys, limit):
     grads = example_grads(params, xs, ys)
     scale_w = jnp.minimum(1.0, limit / jnp.linalg.norm(grads["w"], axis=1))
@@ -155,7 +155,7 @@ def clipped_mean(params, xs, ys, limit):
 
 
 # %% idea at most
-# The limit is the largest allowed length. A gradient that is already shorter does not change.
+# The limit is the largest allowed length. A gradient that is already shorter must not change.
 def clipped_mean(params, xs, ys, limit):
     grads = example_grads(params, xs, ys)
     lengths = jnp.sqrt(jnp.sum(grads["w"] ** 2, axis=1) + grads["b"] ** 2)
@@ -163,7 +163,7 @@ def clipped_mean(params, xs, ys, limit):
     return {"w": scales @ grads["w"] / len(ys), "b": jnp.mean(scales * grads["b"])}
 
 
-# %% right one example is clipped, and then vectorized, with optax's length
+# %% right a function that clips one gradient, which is then vectorized, with the length from Optax
 import optax
 
 

@@ -50,7 +50,7 @@ def inputs(rng):
     return state, np.uint32(rng.integers(2**31)), highest + np.array([-9.0, 9.0, 1.0, 18.0])
 
 
-# %% check the readings and states follow from the arguments; pure jit vmap once; readings, states
+# %% check The readings and states depend only on the arguments; pure jit vmap once; readings, states
 def check(answer, state, seed, temperatures):
     readings, states = [], []
     for key, temperature in zip(jax.random.split(jax.random.key(seed), 4), temperatures):
@@ -92,8 +92,8 @@ def measure(state, rng, temperature):
 
 
 # %% idea hidden memory
-# The function remembers something outside its arguments, so the result does not depend only on the
-# state that is passed in.
+# The function remembers something outside of its arguments, but the result must depend only on the
+# values that are passed in.
 readings = []
 
 
@@ -104,8 +104,8 @@ def measure(state, rng, temperature):
 
 
 # %% idea highest reading
-# The highest reading is either the highest reading so far, which is in the state, or the reading of
-# this call.
+# The highest reading must be the larger of two numbers: the highest reading so far, which is in the
+# state, and the reading of this call.
 def measure(state, rng, temperature):
     reading, new = right.measure(state, rng, temperature)
     return reading, new | {"highest": reading}

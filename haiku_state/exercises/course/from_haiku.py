@@ -12,7 +12,7 @@ way. So a signal can be metered by `pair` at first, then by `apply`, and by `pai
 - Each `hk.get_parameter` and `hk.get_state` becomes a look-up in an argument, and the two
   `hk.set_state` become one dict. For the trees, print what `pair.init` returns.
 - The new state is `{'peak': …, 'calls': state['calls'] + 1}`, and the output still divides by the
-  old peak. In Haiku, both trees have one more key: `peak_meter`.
+  old peak. In Haiku, both trees are one level deeper, under `peak_meter`.
 """
 
 # %%
@@ -79,7 +79,7 @@ def inputs(rng):
     return {"peak_meter": params}, {"peak_meter": state}, signal
 
 
-# %% check `apply` gives what the module gives; pure jit types once; first, second, state
+# %% check `apply` returns the same results as the module; pure jit types once; first, second, state
 def check(answer, params, state, signal):
     first, state = answer.apply(params["peak_meter"], state["peak_meter"], signal[0])
     second, state = answer.apply(params["peak_meter"], state, signal[1])
@@ -100,7 +100,7 @@ def check(answer, params, state, signal):
     return {"calls of hk.get_state": len(runs)}
 
 
-# %% check `from_haiku` gives what `apply` needs, `to_haiku` goes back; arguments types once tolerance=0
+# %% check `from_haiku` returns what `apply` needs, and `to_haiku` converts it back; arguments types once tolerance=0
 def check(answer, params, state, signal):
     params, state = answer.from_haiku(params, state)
     back = map(hk.data_structures.to_mutable_dict, answer.to_haiku(params, state))
@@ -109,13 +109,13 @@ def check(answer, params, state, signal):
 
 # %% idea threaded by hand
 # A module gets its params and its state from Haiku, and only inside a transformed function. In
-# plain JAX, params and state are arguments, and the new state is a result.
+# plain JAX, params and state must be arguments, and the new state must be a result.
 def apply(params, state, x):
     return PeakMeter()(x), state
 
 
 # %% idea still in Haiku
-# The numbers are right, but the module still computes them, because `apply` calls it.
+# The numbers are right, but the module still computes them. `apply` must not call it.
 def apply(params, state, x):
     output, state = pair.apply({"peak_meter": params}, {"peak_meter": state}, None, x)
     return output, state["peak_meter"]
@@ -123,7 +123,7 @@ def apply(params, state, x):
 
 # %% idea old or new state
 # The module computes its output before it sets the state. In a pure function, the old and the new
-# value are two variables, so it matters which of them is read.
+# value are two variables, so the output must be computed with the old value.
 def apply(params, state, x):
     _, state = right.apply(params, state, x)
     return params["gain"] * x / state["peak"], state
@@ -143,15 +143,15 @@ def apply(params, state, x):
 
 
 # %% idea order; state/stateful_computations#the-general-strategy
-# Return the output first and the new state second, as all functions in this course do.
+# The output must be returned first, and the new state second.
 def apply(params, state, x):
     return right.apply(params, state, x)[::-1]
 
 
 # %% idea table of names; beyond/moving_to_nnx#a-table-of-names
 # Haiku's trees have two levels: the path of the module, and the name within the module. Each leaf
-# needs its place in the other tree, because a leaf that is left out starts again from its initial
-# value.
+# must get its place in the other tree, because a leaf that is left out starts again from its
+# initial value.
 def from_haiku(params, state):
     return params, state
 
@@ -185,7 +185,7 @@ def to_haiku(params, state):
     return params, state
 
 
-# %% right Haiku's own mapping
+# %% right Haiku's own type of mapping
 def to_haiku(params, state):
     trees = {"peak_meter": params}, {"peak_meter": state}
     return tuple(map(hk.data_structures.to_immutable_dict, trees))

@@ -122,7 +122,7 @@ def check(answer, params, state, batch):
 
 # %% idea weight decay
 # A gradient of zero does not mean an update of zero: an optimizer with weight decay or with
-# momentum changes all params that it gets. It cannot change params that it does not get.
+# momentum changes all params that it gets. It must not get the params that are frozen.
 still = optax.masked(optax.set_to_zero(), {"encoder": True, "head": False})
 optimizer = optax.chain(still, right.optimizer)
 
@@ -144,8 +144,8 @@ def update(params, state, opt_state, batch):
 
 
 # %% idea updates passed on
-# `optax.masked` passes on unchanged what it excludes: the gradient itself becomes the update, which
-# is not zero.
+# `optax.masked` passes on unchanged what it excludes, so the gradient itself becomes the update.
+# The update of a frozen param must be zero.
 optimizer = optax.masked(right.optimizer, {"encoder": False, "head": True})
 
 
@@ -154,8 +154,8 @@ def is_frozen(module, name, value):
 
 
 # %% idea frozen statistics
-# The running mean of the encoder has changed. It is not a param, so the optimizer does not change
-# it, but the forward pass does.
+# The running mean of the encoder must not change. It is not a param, so the optimizer does not
+# change it, but the forward pass does.
 def update(params, state, opt_state, batch):
     _, moved = loss_fn(params, state, batch)
     params, _, opt_state = right.update(params, state, opt_state, batch)
@@ -181,16 +181,17 @@ def is_frozen(module, name, value):
 
 
 # %% idea inverted mask; update/frozen_parts#params-by-name
-# The head did not change, but the encoder did: what does True stand for here?
+# The head did not change, but the encoder did. It should be the other way round: what does True
+# stand for here?
 def is_frozen(module, name, value):
     return module != "encoder"
 
 
 # %% idea trained part
-# The head is trained as if it were alone, by the same optimizer.
+# The head must be trained as if it were alone, by the same optimizer.
 optimizer = optax.adam(0.1)
 
-# %% right the recipe of the lesson
+# %% right the recipe from the lesson
 import haiku_state as hs
 
 optimizer = hs.recipes.freeze_params(right.optimizer, right.is_frozen)

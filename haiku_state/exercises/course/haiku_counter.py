@@ -3,11 +3,11 @@
 write, easy, 6 min, haiku/pure_pair#a-module-that-counts
 
 Write the module `Door`. Its state is one number, `count`: int32, of shape `()`, 0 at first.
-`Door()(people)` adds the number `people` to it and returns the new count. `reset()` sets it to 0
-and returns the count from before. The check transforms the module and calls it in several runs,
+`Door()(people)` adds the number `people` to the count and returns the new count. `reset()` sets the
+count to 0 and returns the old count. The check transforms the module and calls it in several runs,
 with states such as `{"door": {"count": 12}}`.
 
-- Which function reads a number of the state, and which function writes it?
+- Which function reads a number from the state, and which function writes it?
 - Both methods begin with `hk.get_state` and end with `hk.set_state` and `return`. Where does the
   initial value come from?
 - Read with `hk.get_state("count", (), jnp.int32, init=jnp.zeros)` and write with
@@ -56,17 +56,17 @@ def inputs(rng):
     return np.int32(rng.integers(10, 99)), np.int32(rng.integers(1, 9, 3))
 
 
-# %% check `init` of a call returns a count of 0; types
+# %% check `init` returns a count of 0 if the module is called; types
 def check(answer, count, people):
     return [initial(lambda number: answer.Door()(number), number) for number in people[:2]]
 
 
-# %% check `init` of `reset` returns a count of 0 too; types once
+# %% check `init` returns a count of 0 if `reset` is called; types once
 def check(answer, count, people):
     return initial(lambda: answer.Door().reset())
 
 
-# %% check each run continues from the state of the run before; pure jit vmap types
+# %% check Each run continues from the state of the previous run; pure jit vmap types
 def check(answer, count, people):
     def functions():
         door = answer.Door()
@@ -167,7 +167,8 @@ class Door(right.Door):
 
 
 # %% idea constructor; haiku/your_own_modules#check-yourself
-# The constructor runs again in each run, so what it writes overwrites the state of the run before.
+# The constructor must not write the state, because it runs again in each run and would overwrite
+# the state of the previous run.
 class Door(right.Door):
     def __init__(self):
         super().__init__()
@@ -175,7 +176,8 @@ class Door(right.Door):
 
 
 # %% idea before or after; haiku/pure_pair#hktransform_with_state-makes-the-pair
-# During a run, the state has two values: the value that was read and the value that was written.
+# During a run, the count has two values. Calling the module must return the value that is written,
+# and `reset` must return the value that was read.
 class Door(right.Door):
     def __call__(self, people):
         return super().__call__(people) - people
@@ -188,7 +190,7 @@ class Door(right.Door):
         return hk.get_state("count")
 
 
-# %% right one helper that reads, zeros by a lambda, and a constructor of its own
+# %% right a helper that reads the count, zeros from a lambda, and a constructor of its own
 class Door(hk.Module):
     def __init__(self, name="door"):
         super().__init__(name=name)

@@ -7,8 +7,8 @@ batch and the new state, and `evaluate(state, x)` returns the normalized rows. T
 remain compiled in `learn` and `evaluate`. A row that is evaluated alone must give the same result
 as in a batch.
 
-- In which of the three functions does the module have to see the batch's statistics?
-- One mistake is in the call of `jax.jit`, one is in the call of `pair.init`, and one is in
+- In which of the three functions must the module use the batch's statistics?
+- One mistake is in the call to `jax.jit`, one is in the call to `pair.init`, and one is in
   `evaluate`. What does `jax.jit` do with an argument that is a bool?
 - `jax.jit(pair.apply, static_argnames="is_training")` keeps the mode a Python value.
 """
@@ -42,7 +42,8 @@ def learn(state, x):
 
 
 def evaluate(state, x):
-    # Return the normalized rows; a row does not depend on the others.
+    # Return the normalized rows; the result for a row does not depend on the
+    # other rows.
     #: outputs, _ = apply({}, state, None, x, is_training=True)
     # <solution>
     outputs, _ = apply({}, state, None, x, is_training=False)
@@ -85,7 +86,7 @@ def closed_form(state, x):
     return (x - mean) / np.sqrt(var + 1e-5), new
 
 
-# %% check `evaluate` gives a row the same output alone; pure jit once tolerance=1e-4; batch, row
+# %% check `evaluate` gives a single row the same output as in a batch; pure jit once tolerance=1e-4; batch, row
 def check(answer, state, x):
     return answer.evaluate(state, x), answer.evaluate(state, x[:1])
 
@@ -117,8 +118,8 @@ def evaluate(state, x):
 
 
 # %% idea nothing to read; haiku/batch_norm#initializing-in-evaluation-mode
-# In evaluation the layer only reads its running statistics, but during `init` they do not exist
-# yet. Which mode creates them?
+# The module must be initialized in the mode that creates its running statistics. In evaluation it
+# only reads them, but during `init` they do not exist yet.
 def start(x):
     return pair.init(None, x, is_training=False)[1]
 
@@ -135,8 +136,8 @@ def start(x):
 
 
 # %% idea nothing learned; haiku/batch_norm#training-and-evaluation
-# The running statistics are the same as before. Only one of the two modes updates them, and this
-# function must use that mode.
+# The running statistics are the same as before. `learn` must use the mode that updates them, and it
+# must return the new state.
 def learn(state, x):
     return apply({}, state, None, x, is_training=False)
 
@@ -147,8 +148,8 @@ def learn(state, x):
 
 
 # %% idea not compiled; pure/thinking_in_jax#what-jit-compiles-again
-# The module's Python code ran again for a batch of the same shape. A function that is compiled once
-# and kept uses its record instead.
+# The module's Python code ran again for a batch of the same shape. The function must be compiled
+# once and kept, so that later calls use the compiled program.
 apply = pair.apply
 
 

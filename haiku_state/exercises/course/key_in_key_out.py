@@ -8,8 +8,8 @@ All steps of this walker are the same, and so are the results of all throws. Rep
 The state is a pair `(place, key)`. `walk(state)` returns a step drawn from the standard normal
 distribution and the new state. `throw(state)` returns the result of a fair coin toss and the new
 state, whose place is uniform between 0 and 1 and independent of the coin. No key may be used for
-two draws, or for a draw and for new keys. The check calls both functions repeatedly, each time with
-the state that the last call returned, and looks at the numbers of many walkers.
+two draws, or both for a draw and for new keys. The check calls both functions repeatedly, each time
+with the state that the last call returned, and looks at the numbers of many walkers.
 
 - How many keys does one call need, if each key may be used only once?
 - Look at the line after `place, key = state`: there, the key has to be split.
@@ -36,8 +36,8 @@ def walk(state):
 
 
 def throw(state):
-    # Throw the walker to a random place between 0 and 1, and toss a coin that
-    # says whether it is awake; return the coin and the new state.
+    # Throw the walker to a random place between 0 and 1, and toss a coin;
+    # return the result of the toss and the new state.
     place, key = state
     #: place = jax.random.uniform(key)
     #: awake = jax.random.bernoulli(key)
@@ -82,7 +82,7 @@ def inputs(rng):
     return np.int32(rng.integers(1, 1 << 30)), np.float32(rng.uniform(-5, 5))
 
 
-# %% check Two steps are different, and the place is their sum; pure once
+# %% check Two steps of `walk` are different, and the place is their sum; pure once
 def check(answer, seed, place):
     key, other_key = jax.random.key(seed), jax.random.key(seed + 1)
     one, state = answer.walk((place, key))
@@ -189,8 +189,8 @@ def throw(state):
 
 
 # %% idea dependent draws; haiku/randomness#same-key-same-mask
-# The two draws are not independent: the value of one draw says something about the other draw.
-# Draws with separate keys are independent.
+# The two draws must be independent, but one of them says something about the other. Each draw
+# should have a key of its own.
 def throw(state):
     _, (place, key) = right.throw(state)
     return place < 0.5, (place, key)
@@ -214,7 +214,7 @@ def throw(state):
     return jax.random.bernoulli(state[1]), (jax.random.uniform(place_key), key)
 
 
-# %% right the key is split the other way round
+# %% right the two parts of the split key, with their roles swapped
 def walk(state):
     draw_key, new_key = jax.random.split(state[1])
     step = jax.random.normal(draw_key)

@@ -82,12 +82,12 @@ def closed_form(weights, rows):
     return {"mean": losses.mean(), "traced for": [4], "not compiled": 0}
 
 
-# %% check It is exact if the rows divide evenly, too; once
+# %% check The mean is exact if the rows divide evenly, too; once
 def check(answer, weights, rows):
     return play(answer, lambda batch: losses_of(weights, batch), rows[:12])
 
 
-# %% check It is exact even if the loss of a row of zeros is NaN; once
+# %% check The mean is exact even if the loss of a row of zeros is NaN; once
 def check(answer, weights, rows):
     def losses(batch):
         length = jnp.sqrt(jnp.sum(batch**2, axis=1))
@@ -97,8 +97,8 @@ def check(answer, weights, rows):
 
 
 # %% idea mean of means
-# This is the mean of the batch means. Each batch has the same weight in it, so a row of a small
-# batch counts more than a row of a full batch.
+# This is the mean of the batch means, in which a row of a small batch counts more than a row of a
+# full batch. Every row must have the same weight.
 def evaluate(row_losses, rows, size):
     run = jax.jit(row_losses)
     means = [run(rows[first : first + size]).mean() for first in range(0, len(rows), size)]
@@ -113,8 +113,8 @@ def evaluate(row_losses, rows, size):
 
 
 # %% idea padding counted
-# The mean includes the rows of the padding. They are needed only for the shape, so they count
-# neither as losses nor as rows.
+# The mean includes rows that only fill up the last batch. They are needed only for the shape, so
+# they must count neither as losses nor as rows.
 def evaluate(row_losses, rows, size):
     return right.evaluate(row_losses, jnp.pad(rows, [(0, -len(rows) % size), (0, 0)]), size)
 
@@ -163,14 +163,15 @@ def evaluate(row_losses, rows, size):
 
 # %% idea rows left out
 # The rows of the last batch are missing. In training, different rows are left out in each epoch,
-# but in an evaluation every row counts once.
+# but in an evaluation every row must count once.
 def evaluate(row_losses, rows, size):
     return right.evaluate(row_losses, rows[: len(rows) // size * size], size)
 
 
 # %% idea one program; update/jitted_update#the-last-batch-of-the-epoch
-# One program is enough: the model is traced once, compiled, and used for every batch. A new shape,
-# a new value of a static argument and a new function are each traced again.
+# The model must be traced once, for batches of one shape, and the compiled program must be used for
+# every batch. A new shape, a new value of a static argument and a new function are each traced
+# again.
 def evaluate(row_losses, rows, size):
     run = jax.jit(row_losses)
     sums = [run(rows[first : first + size]).sum() for first in range(0, len(rows), size)]
@@ -209,7 +210,7 @@ def evaluate(row_losses, rows, size):
     return total / len(rows)
 
 
-# %% right the mask is an argument of the compiled function, and row 0 is the padding
+# %% right a mask as an argument of the compiled function, and row 0 as the padding
 def evaluate(row_losses, rows, size):
     run = jax.jit(lambda batch, mask: row_losses(batch) @ mask)
     total = 0.0
@@ -220,7 +221,7 @@ def evaluate(row_losses, rows, size):
     return total / len(rows)
 
 
-# %% right the losses of the padding are cut off
+# %% right all losses in one array, without the losses of the padding at its end
 def evaluate(row_losses, rows, size):
     run = jax.jit(row_losses)
     padded = jnp.pad(rows, [(0, -len(rows) % size), (0, 0)])

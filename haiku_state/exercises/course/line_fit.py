@@ -130,7 +130,7 @@ def closed_form(seed, params, x, y, learning_rate):
 
 
 # %% idea order
-# Here the new params come first, and the loss second, as in `update` in the lesson.
+# The new params must be returned first, and the loss second, as in `update` in the lesson.
 def update(params, x, y, learning_rate):
     return right.update(params, x, y, learning_rate)[::-1]
 
@@ -142,14 +142,15 @@ def update(params, x, y, learning_rate):
 
 
 # %% idea dropped params
-# The returned params are the same as the params that came in. Nothing is learned unless the step
-# returns new params.
+# The returned params are the same as the params that came in. The step must return new params, or
+# nothing is learned.
 def update(params, x, y, learning_rate):
     return params, loss_fn(params, x, y)
 
 
 # %% idea gradient step
-# A step goes against the gradient of the loss; its length is the learning rate times the gradient.
+# A step must go against the gradient of the loss, and its length must be the learning rate times
+# the gradient.
 def update(params, x, y, learning_rate):
     return right.update(params, x, y, learning_rate / 2)
 
@@ -160,22 +161,22 @@ def update(params, x, y, learning_rate):
 
 
 # %% idea late loss
-# The loss belongs to the params with which the step began. `jax.value_and_grad` returns it together
-# with the gradients, without computing it again.
+# The loss must be computed with the params from which the step began. `jax.value_and_grad` returns
+# this loss together with the gradients.
 def update(params, x, y, learning_rate):
     params, _ = right.update(params, x, y, learning_rate)
     return params, loss_fn(params, x, y)
 
 
 # %% idea mean
-# The loss is a mean over the batch. A sum grows with the number of examples.
+# The loss must be a mean over the batch, because a sum grows with the number of examples.
 def loss_fn(params, x, y):
     return len(x) * right.loss_fn(params, x, y)
 
 
 # %% idea loss
-# The loss is one number: the mean of the squared differences between each prediction and its own
-# target.
+# The loss must be a single number: the mean of the squared differences between each prediction and
+# its own target.
 def loss_fn(params, x, y):
     return right.loss_fn(params, x, y[:, None])
 
@@ -186,8 +187,8 @@ def loss_fn(params, x, y):
 
 
 # %% idea random params; state/regression_by_hand#params-drawn-at-random
-# Every number of the params is drawn independently, from the standard normal distribution:
-# different keys give different params, and no two numbers are the same.
+# Every number in the params must be drawn independently from the standard normal distribution, so
+# different keys must give different params, and no two numbers may be the same.
 def init(key):
     return {"weights": jnp.zeros(3), "bias": jnp.zeros(())}
 
@@ -210,7 +211,7 @@ def init(key):
 
 
 # %% idea form
-# The params are a dict of `weights`, an array of three numbers, and `bias`, a single number.
+# The params must be a dict of `weights`, an array of three numbers, and `bias`, a single number.
 def init(key):
     return right.init(key) | {"weights": jnp.zeros((3, 1))}
 

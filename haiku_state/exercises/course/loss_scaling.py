@@ -10,16 +10,17 @@ If all gradients are finite, the params take a step of `RATE` down the gradient,
 increases by 1; when it reaches `PERIOD`, the scale doubles and `count` is 0 again. If any number is
 not finite, the params stay as they are, the scale halves and `count` is 0.
 
-- Which three values does the next step need, and which one question decides about all of them?
-- The answer is only known when the compiled program runs, so no Python `if` can decide. Compute
-  both results, and choose one with `jnp.where` for each leaf.
+- Which three values does the next step need, and which question decides how all of them change?
+- Whether the gradients are finite is known only when the compiled program runs, so no Python `if`
+  can decide. Compute both results, and choose one with `jnp.where` for each leaf.
 - `is_finite = jnp.all(jnp.array([jnp.all(jnp.isfinite(g)) for g in jax.tree.leaves(grads)]))`, and
   each leaf of the params becomes `jnp.where(is_finite, p - RATE * g, p)`.
 """
 
 # %%
-# A number in float16 is at most 65504, and a very small one becomes zero. To
-# keep small gradients, the loss is multiplied by a scale, as large as possible.
+# A number in float16 is at most 65504, and a very small number becomes zero.
+# To keep small gradients, the loss is multiplied by a scale that is as large
+# as possible.
 import jax
 import jax.numpy as jnp
 
@@ -27,7 +28,7 @@ RATE, PERIOD = 0.01, 3
 
 
 def half_grad(loss):
-    # Like jax.grad, with results in the range of float16, on any machine.
+    # Like jax.grad, but with results in the range of float16, on any machine.
     def in_range(g):
         g = jnp.where(jnp.abs(g) > 65504, jnp.sign(g) * jnp.inf, g)
         return jnp.where(jnp.abs(g) < 2.0**-25, 0, g)
@@ -106,12 +107,12 @@ def closed_form(params, batch, count):
     return {"params": params, "scale": 1024.0, "count": count}
 
 
-# %% check With infinite gradients, the params stay, the scale halves and the count is 0; jit types
+# %% check If the gradients are infinite, the params stay as they are, the scale halves and the count is 0; jit types
 def check(answer, params, batch, count):
     return answer.update(train_state(params, 2**14, count), batch)
 
 
-# %% check With each third good step, the scale doubles and the count is 0 again; once
+# %% check After every third good step, the scale doubles and the count is 0 again; once
 def check(answer, params, batch, count):
     state, seen = train_state(params, 2**4, count), []
     for _step in range(5):
@@ -121,14 +122,15 @@ def check(answer, params, batch, count):
 
 
 # %% idea still scaled
-# These are the gradients of a loss that was multiplied. They are just as many times too large.
+# The gradients of the multiplied loss are too large by the same factor, so they must be divided by
+# the scale.
 def gradients(params, batch, scale):
     return jax.tree.map(lambda g: g * scale, right.gradients(params, batch, scale))
 
 
 # %% idea loss not scaled
-# The loss must be multiplied before it is differentiated. Afterwards it is too late: what was too
-# small for float16 is zero already.
+# The loss must be multiplied before it is differentiated, because a gradient that is too small for
+# float16 becomes zero and cannot be enlarged afterwards.
 def gradients(params, batch, scale):
     return right.gradients(params, batch, 1)
 
@@ -139,8 +141,8 @@ def gradients(params, batch, scale):
 
 
 # %% idea the whole tree
-# A step is taken with all gradients or with none of them. If one of them is not finite, no leaf of
-# the params may change.
+# A step must use all gradients or none of them. If one of them is not finite, no leaf of the params
+# may change.
 def update(train_state, batch):
     grads = gradients(train_state["params"], batch, train_state["scale"])
     step = lambda p, g: jnp.where(jnp.isfinite(g), p - RATE * g, p)
@@ -156,8 +158,8 @@ def update(train_state, batch):
 
 
 # %% idea zero times infinity
-# Zero times infinity is not zero but NaN. `jnp.where` takes one of two values and does not compute
-# with the other one.
+# Zero times infinity is not zero but NaN, so the step must be selected and not multiplied by zero.
+# `jnp.where` takes one of two values and does not compute with the other value.
 def update(train_state, batch):
     new = right.update(train_state, batch)
     grads = gradients(train_state["params"], batch, train_state["scale"])
@@ -166,7 +168,7 @@ def update(train_state, batch):
 
 
 # %% idea good steps in a row
-# The count begins again at 0 whenever the scale changes, whether it doubles or halves.
+# The count must begin again at 0 whenever the scale changes, whether it doubles or halves.
 def update(train_state, batch):
     new, count = right.update(train_state, batch), train_state["count"]
     return {**new, "count": jnp.where(new["scale"] < train_state["scale"], count, new["count"])}
@@ -178,7 +180,7 @@ def update(train_state, batch):
     return {**new, "count": jnp.where(new["scale"] < train_state["scale"], 0, count)}
 
 
-# %% right one choice between two train states, and the sum of all gradients as the sign
+# %% right one choice between two train states, which the sum of all gradients decides
 def update(train_state, batch):
     params, scale, count = (train_state[name] for name in ("params", "scale", "count"))
     grads = gradients(params, batch, scale)

@@ -86,8 +86,9 @@ def truth(right, params, velocity, batches):
 
 
 # %% idea fresh velocity
-# The step begins with a velocity of zero, whatever is passed to it. With a velocity of zero, a step
-# of momentum is a step of plain gradient descent.
+# Training must continue from the velocity that is passed in, but here it begins with a velocity of
+# zero. With a velocity of zero, a step with momentum is the same as a step of plain gradient
+# descent.
 def update(params, velocity, points):
     return right.update(params, init(params), points)
 
@@ -98,8 +99,8 @@ def train(params, velocity, batches):
 
 
 # %% idea dropped velocity
-# The velocity of one step does not reach the next step. The optimizer's state is threaded like the
-# params: into each step and out of it.
+# The velocity of one step does not reach the next step. The optimizer's state must be threaded like
+# the params: into each step and out of it.
 def update(params, velocity, points):
     return right.update(params, velocity, points)[0], velocity
 
@@ -113,8 +114,8 @@ def train(params, velocity, batches):
 
 
 # %% idea velocity lost at the end; state/regression_by_hand#forgetting-the-optimizers-state
-# Training that continues later needs the velocity too, not only the params. Whatever the next call
-# needs must be returned and passed in again.
+# To continue later, training needs the velocity as well as the params. Everything that the next
+# call needs must be returned and passed in again.
 def update(params, velocity, points):
     return right.update(params, velocity, points)[0]
 
@@ -136,7 +137,7 @@ def train(params, batches):
 
 
 # %% idea order
-# The params come first, and the velocity second, both as arguments and as results.
+# The params must come first and the velocity second, both as arguments and as results.
 def update(params, velocity, points):
     return right.update(params, velocity, points)[::-1]
 
@@ -147,8 +148,8 @@ def train(params, velocity, batches):
 
 
 # %% idea formula
-# The new velocity is 0.9 times the old velocity plus the gradient, and the step follows the new
-# velocity. Only where the velocity comes from has to change.
+# The new velocity must be 0.9 times the old velocity plus the gradient, and the step must follow
+# the new velocity. Only the origin of the old velocity has to change.
 def update(params, velocity, points):
     grads = jax.grad(loss_fn)(params, points)
     new = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, grads)

@@ -59,7 +59,7 @@ def inputs(rng):
     return xs
 
 
-# %% check The averages of seven values; pure
+# %% check `update` returns the averages of seven values; pure
 def check(answer, xs):
     state, averages = answer.init(), []
     for x in xs[:7]:
@@ -90,8 +90,8 @@ def check(answer, xs):
 
 
 # %% idea count
-# As long as there are fewer than four values, the mean is taken only over them. The number of
-# values so far is part of the state.
+# As long as there are fewer than four values, the mean must be taken over these values only, so the
+# number of values so far must be part of the state.
 def update(state, x):
     _, state = right.update(state, x)
     return state.last.mean(), state
@@ -104,8 +104,8 @@ def update(state, x):
 
 
 # %% idea all that is needed
-# A state holds everything that the future depends on. A total alone does not tell you which value
-# has to leave the average when a new value comes in.
+# A state must hold everything on which later results depend. A total alone does not tell which
+# value to drop when a new value is added.
 def update(state, x):
     total, seen = state.last + x, jnp.minimum(state.seen + 1, 4)  # four times the same total
     return total[0] / seen, State(total, seen)
@@ -131,7 +131,7 @@ def update(state, x):
 
 
 # %% idea order; state/stateful_computations#the-general-strategy
-# Return the output first and the new state second, as all functions in this course do.
+# The output must be returned first, and the new state second.
 def update(state, x):
     return right.update(state, x)[::-1]
 
@@ -143,8 +143,8 @@ def update(state, x):
 
 
 # %% idea kept structure; state/pytrees#what-is-a-leaf-and-what-is-not
-# A state keeps its structure, and the shape and dtype of each leaf, from the first step to the
-# last. If a state grows, every step needs a new program.
+# A state must keep its structure, and the shape and dtype of each leaf, from the first step to the
+# last. If a state grows, every new size needs a new program.
 def init():
     return []
 
@@ -175,7 +175,7 @@ def update(state, x):
     return average, state
 
 
-# %% right a dict, and NaN for the places that are empty
+# %% right a dict, with NaN in the places that are empty
 def init():
     return {"last": jnp.full(4, jnp.nan)}
 

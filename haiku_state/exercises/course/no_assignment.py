@@ -64,7 +64,7 @@ def inputs(rng):
     return counts, levels, rng.uniform(1, 9, (3, 4)), np.float32(rng.integers(1, 10))
 
 
-# %% check `without_border` returns a new image with zeros around it; pure jit vmap once
+# %% check `without_border` returns a new image whose border is zero; pure jit vmap once
 def check(answer, counts, levels, image, amount):
     return answer.without_border(image)
 
@@ -83,7 +83,7 @@ def check(answer, counts, levels, image, amount):
     return answer.brighter(image, amount)
 
 
-# %% check `brighter` does not change a NumPy array of its caller; once
+# %% check `brighter` does not change the caller's NumPy array; once
 def check(answer, counts, levels, image, amount):
     mine = np.array(image)
     mine.setflags(write=False)
@@ -92,7 +92,7 @@ def check(answer, counts, levels, image, amount):
 
 # %% idea no assignment
 # The values of a JAX array never change, so nothing can be assigned to its entries. Each change
-# makes a new array, and the next line must continue with that array.
+# makes a new array, and the next line must continue with this new array.
 def without_border(image):
     image.at[0, :].set(0)
     image.at[-1, :].set(0)
@@ -123,23 +123,23 @@ def histogram(counts, levels):
 
 
 # %% idea repeated index
-# An index that occurs twice was counted once, because all entries were read before any of them was
-# written. Use an operation that accumulates.
+# An index that occurs twice must be counted twice. It was counted only once because all entries
+# were read before any of them was written, so the operation must accumulate.
 def histogram(counts, levels):
     return counts.at[levels].set(counts[levels] + 1)
 
 
 # %% idea in place
-# On a JAX array, `+=` makes a new array under the same name. On a NumPy array, it writes into the
-# memory, which the caller sees too.
+# The function must not write into the caller's array. For a JAX array, `+=` makes a new array, but
+# it changes a NumPy array in place.
 def brighter(image, amount):
     image += amount
     return image
 
 
 # %% idea which array; pure/arrays_and_numpy#which-array-comes-out
-# A JAX array has attributes that a NumPy array does not have, such as `.at`. Operators and the
-# functions of `jnp` take both.
+# The function must accept both kinds of arrays. Operators and the functions of `jnp` do, but a
+# NumPy array does not have attributes such as `.at`.
 def brighter(image, amount):
     return image.at[:, :].add(amount)
 

@@ -66,8 +66,8 @@ def closed_form(params, a, b):
 
 
 # %% idea two instances
-# Each new instance gets its own params, whatever its name is: Haiku numbers instances with the same
-# name. Params are shared by calling the same instance again.
+# Each new instance gets its own params, whatever its name is, because Haiku numbers instances with
+# the same name. To share params, the program must call the same instance again.
 def functions():
     _, (first, _) = right.functions()
     _, (second, _) = right.functions()
@@ -99,8 +99,8 @@ model = hk.multi_transform(functions)
 
 
 # %% idea path
-# The params are not at the expected path. The path comes from the name of the module and from where
-# the module is created.
+# The params must be at the path that the exercise asks for. A path comes from the name of the
+# module and from where the module is created.
 def functions():
     encode = hk.Sequential([hk.Linear(4), jnp.tanh])
     distance = lambda a, b: jnp.sum((encode(a) - encode(b)) ** 2, axis=-1)
@@ -112,7 +112,7 @@ model = hk.multi_transform(functions)
 
 # %% idea same functions
 # Only where the encoder is created has to change. `encode` and `distance` must compute what they
-# did before, and they are in `model.apply` in this order.
+# did before, and `model.apply` must hold them in this order.
 def functions():
     encode = hk.Linear(4, name="encoder")
     distance = lambda a, b: jnp.sum((encode(a) - encode(b)) ** 2, axis=-1)
@@ -141,7 +141,7 @@ def functions():
 model = hk.multi_transform(functions)
 
 
-# %% right a sequence that ends with tanh, and one pass for both
+# %% right an `hk.Sequential` that ends with tanh, and one pass for both inputs
 def functions():
     encode = hk.Sequential([hk.Linear(4, name="encoder"), jnp.tanh])
 

@@ -4,19 +4,19 @@ write, medium, 8 min, haiku/batch_norm#training-and-evaluation
 
 Write `LargestScale()(x, is_training)`: it divides each column of `x` by the largest absolute value
 that it has seen in this column. The state `largest` holds one number for each column, with the
-dtype of `x`, and starts as zeros. In training, the module first takes in the rows of `x`. In
-evaluation, it only reads the state. `is_training` is `True` or `False`.
+dtype of `x`, and starts as zeros. In training, the module first updates the state with the rows of
+`x`. In evaluation, it only reads the state. `is_training` is `True` or `False`.
 
-- Which value must last from one batch to the next, and who may change it?
-- Read it with `hk.get_state`, which also specifies its start. Call `hk.set_state` only in training,
-  before the division.
+- Which value must last from one batch to the next, and in which mode may it change?
+- Read the state with `hk.get_state`, which also specifies its initial value. Call `hk.set_state`
+  only in training, before the division.
 - The new value is `jnp.maximum(largest, jnp.max(jnp.abs(x), axis=0))`, and the state has the shape
   `x.shape[1:]`.
 """
 
 # %%
-# Each column of a table comes from another sensor, with its own unit. All of
-# them should be brought to numbers from -1 to 1.
+# Each column of a table comes from a different sensor, with its own unit. All
+# columns should be scaled to numbers from -1 to 1.
 import haiku as hk
 import jax.numpy as jnp
 
@@ -56,7 +56,7 @@ def check(answer, state, x):
     return pair_of(answer).init(None, x, True)
 
 
-# %% check In training, the rows of `x` count too; pure jit; output, state
+# %% check In training, the largest values include the rows of `x`; pure jit; output, state
 def check(answer, state, x):
     return pair_of(answer).apply({}, state, None, x, True)
 
@@ -116,8 +116,8 @@ class LargestScale(right.LargestScale):
 
 
 # %% idea only the last batch
-# A largest value so far never becomes smaller: the new batch is compared with the state and does
-# not take its place.
+# The largest value so far must never become smaller, so a new batch must be compared with the state
+# instead of replacing it.
 class LargestScale(hk.Module):
     def __call__(self, x, is_training):
         largest = hk.get_state("largest", x.shape[1:], init=jnp.zeros)
@@ -128,8 +128,8 @@ class LargestScale(hk.Module):
 
 
 # %% idea old scale
-# In training, the rows of `x` are taken in before the division. Otherwise an output may be larger
-# than 1, and the first batch is divided by zero.
+# In training, the state must be updated with the rows of `x` before the division. Otherwise an
+# output may be larger than 1, and the first batch is divided by zero.
 class LargestScale(right.LargestScale):
     def __call__(self, x, is_training):
         largest = hk.get_state("largest", x.shape[1:], init=jnp.zeros)
@@ -138,7 +138,7 @@ class LargestScale(right.LargestScale):
 
 
 # %% idea negative values
-# A negative number far from zero is large too: its absolute value counts.
+# The absolute values must be compared, because a negative number far from zero is large too.
 class LargestScale(hk.Module):
     def __call__(self, x, is_training):
         largest = hk.get_state("largest", x.shape[1:], init=jnp.zeros)
@@ -148,7 +148,7 @@ class LargestScale(hk.Module):
         return x / largest
 
 
-# %% right without an `if`, and a state that is always set
+# %% right a module without an `if`, which always sets the state
 class LargestScale(hk.Module):
     def __call__(self, x, is_training):
         old = hk.get_state("largest", (x.shape[-1],), init=lambda *about: jnp.zeros(*about))

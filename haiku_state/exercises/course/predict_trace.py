@@ -9,13 +9,13 @@ numbers of lines that they print.
 - At which moment does the Python code of a jitted function run?
 - For each call, write down the shape and the dtype of the traced arguments and the value of the
   static argument. How many different combinations are there?
-- Count the traces first, then multiply by the lines that one run of the Python code prints, with
-  all iterations of its loop.
+- Count the traces first. Multiply their number by the number of lines that the Python code prints
+  in one trace, including all iterations of its loop.
 """
 
 # %%
 # Each of these functions calls a jitted function several times. How many lines
-# does it print in total?
+# does each of them print in total?
 import functools
 
 import jax
@@ -89,7 +89,7 @@ def lines_of(program):
     return printed.getvalue().count("\n")
 
 
-# %% check `first`: other values; once
+# %% check `first` is the number of lines if only the values differ; once
 def check(answer):
     return answer.first
 
@@ -98,7 +98,7 @@ def truth(right):
     return lines_of(right.first_program)
 
 
-# %% check `second`: other shapes and dtypes; once
+# %% check `second` is the number of lines if shapes and dtypes differ; once
 def check(answer):
     return answer.second
 
@@ -107,7 +107,7 @@ def truth(right):
     return lines_of(right.second_program)
 
 
-# %% check `third`: a static argument; once
+# %% check `third` is the number of lines with a static argument; once
 def check(answer):
     return answer.third
 
@@ -116,7 +116,7 @@ def truth(right):
     return lines_of(right.third_program)
 
 
-# %% check `fourth`: a loop inside; once
+# %% check `fourth` is the number of lines with a loop inside the function; once
 def check(answer):
     return answer.fourth
 
@@ -126,28 +126,29 @@ def truth(right):
 
 
 # %% idea one trace
-# The Python code of a jitted function runs while jit traces. For other values of the same shape and
-# dtype, the record is used and no Python code runs.
+# The Python code of a jitted function runs only while jit traces. A later call whose traced
+# arguments differ only in their values prints nothing.
 first, second, third, fourth = 4, 10, 6, 6
 
 # %%
 first = second = third = fourth = 0
 
 # %% idea shape
-# A record fits only one shape, so an array of a different shape is traced again.
+# The record of a trace fits only one shape, so the function must be traced again for an array of a
+# different shape.
 second = 1
 
 # %% idea dtype
-# A tracer has a shape and a dtype, and the record depends on both. What was traced before is not
-# traced again.
+# Each combination of a shape and a dtype needs its own trace. A combination that was traced before
+# is not traced again.
 second = 2
 
 # %%
 second = 8
 
 # %% idea static argument; pure/thinking_in_jax#an-if-on-an-argument
-# The value of a static argument is part of the record, so the function is traced
-# again for each new value. The values of the other arguments are not part of the record.
+# The value of a static argument is part of the record, so the function must be traced again for
+# each new value. The values of the other arguments are not part of the record.
 third = 6
 
 # %%
@@ -157,9 +158,9 @@ third = 3
 third = 1
 
 # %% idea unrolled loop; pure/thinking_in_jax#what-jit-compiles-again
-# A Python loop runs during tracing, and it runs completely: the record holds the operations of all
-# its iterations, one after the other.
+# A Python loop runs completely during every trace, so every trace prints a line for each of its
+# iterations.
 fourth = 1
 
-# %% right a number as a float
+# %% right a number that is written as a float
 third = 2.0

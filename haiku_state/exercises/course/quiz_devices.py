@@ -2,8 +2,8 @@
 
 quiz, easy, 8 min, update/pmapped_update#check-yourself
 
-Six short programs. For each of them, set the name below it (`first` to `sixth`) to the value that
-the program returns: numbers, and a string for the last program. Think before you run anything.
+Read the six short programs, and set the name below each of them (`first` to `sixth`) to the value
+that the program returns: numbers, and a string for the last program. Think before you run anything.
 `mapped` is `jax.pmap`.
 
 - When does Python run each line: once while it is traced, or in each call?
@@ -118,7 +118,7 @@ sixth = "float32"
 # </solution>
 
 
-# %% check Traces of a sum; once
+# %% check `first` is the number of traces of the sum; once
 def check(answer):
     return answer.first
 
@@ -127,7 +127,7 @@ def truth(right):
     return right.traces_of_a_sum()
 
 
-# %% check Deleted arrays; once
+# %% check `second` is the number of deleted arrays; once
 def check(answer):
     return answer.second
 
@@ -136,7 +136,7 @@ def truth(right):
     return right.deleted_arrays()
 
 
-# %% check Traces of a scan; once
+# %% check `third` is the number of traces of the body of the scan; once
 def check(answer):
     return answer.third
 
@@ -145,7 +145,7 @@ def truth(right):
     return right.traces_of_a_scan()
 
 
-# %% check The mean of four variances; once
+# %% check `fourth` is the mean of the four variances; once
 def check(answer):
     return answer.fourth
 
@@ -154,7 +154,7 @@ def truth(right):
     return right.mean_variance()
 
 
-# %% check Draws on four devices; once
+# %% check `fifth` is the number of different draws on the four devices; once
 def check(answer):
     return answer.fifth
 
@@ -163,7 +163,7 @@ def truth(right):
     return right.different_draws()
 
 
-# %% check The mean of a count; once
+# %% check `sixth` is the dtype of the mean of the count; once
 def check(answer):
     return answer.sixth
 
@@ -178,12 +178,13 @@ def truth(right):
 first = 1
 
 # %% idea alias; update/jitted_update#the-old-train-state-is-gone
-# Donation takes an array, not a name. How many arrays are there, and what refers to them?
+# A call donates an array, not a name, so an array that has two names is deleted under both. How
+# many arrays are there, and which names refer to them?
 second = 1
 
 # %% idea one body; update/many_steps#why-not-unroll-the-loop
-# The loop of a scan is in the compiled program. Python runs only while the program is recorded, not
-# in each iteration.
+# The loop of a scan runs in the compiled program. The Python code of the body runs only while it is
+# traced, not in each iteration.
 third = 10
 
 # %% idea variance between; update/meshes#fixing-it-afterwards

@@ -8,7 +8,7 @@ first; then you may also run the programs.
 - For each program: which state goes into the last call, and which key?
 - Look at the names to the left of each `=`. A result that is assigned to `_` is lost, and a name
   that is used twice is the same value twice.
-- Go through a program line by line and write down the count in the state after each call of `init`
+- Go through a program line by line and write down the count in the state after each call to `init`
   and `apply`.
 """
 
@@ -102,7 +102,7 @@ sixth = 6
 # </solution>
 
 
-# %% check `first`: the count in the state that `init` returns; once
+# %% check `first` is the count in the state that `init` returns; once
 def check(answer):
     return answer.first
 
@@ -111,7 +111,7 @@ def truth(right):
     return right.first_program()
 
 
-# %% check `second`: the output of the last call; once
+# %% check `second` is the output of the last call; once
 def check(answer):
     return answer.second
 
@@ -120,7 +120,7 @@ def truth(right):
     return right.second_program()
 
 
-# %% check `third`: the number of paths in the state; once
+# %% check `third` is the number of paths in the state; once
 def check(answer):
     return answer.third
 
@@ -129,7 +129,7 @@ def truth(right):
     return right.third_program()
 
 
-# %% check `fourth`: the counter after two batches in each mode; once
+# %% check `fourth` is the counter after two batches in each mode; once
 def check(answer):
     return answer.fourth
 
@@ -138,7 +138,7 @@ def truth(right):
     return right.fourth_program()
 
 
-# %% check `fifth`: the number of different outputs of the dropout; once
+# %% check `fifth` is the number of different outputs of the dropout; once
 def check(answer):
     return answer.fifth
 
@@ -147,7 +147,7 @@ def truth(right):
     return right.fifth_program()
 
 
-# %% check `sixth`: the last count of the loop; once
+# %% check `sixth` is the last count of the loop; once
 def check(answer):
     return answer.sixth
 
@@ -157,12 +157,12 @@ def truth(right):
 
 
 # %% idea initial state; haiku/pure_pair#check-yourself
-# `init` runs the function to find out which params and state it asks for. Does it return the values
-# of the state before this run or after it?
+# `init` runs the function to find out which params and state are needed. Does the returned state
+# hold the values before this run or after it?
 first = 2
 
 # %% idea threaded state; haiku/pure_pair#hktransform_with_state-makes-the-pair
-# A call of `apply` continues from the state that is passed to it, whatever other calls there were.
+# A call to `apply` continues from the state that is passed to it, whatever other calls there were.
 # Follow the name of the state from line to line.
 second = 6
 
@@ -176,13 +176,13 @@ third = 3
 fourth = 3
 
 # %% idea key is not state; haiku/randomness#same-key-same-mask
-# Within a run, Haiku splits the key. From run to run, the masks depend on the key that is passed
-# in; the state does not carry it.
+# Within a run, Haiku splits the key that is passed in. The state does not hold this key, so the
+# masks of a run depend only on the key with which the run is called.
 fifth = 3
 
 # %% idea baked-in state; haiku/jax_inside_haiku#calling-a-module-in-a-loop
 # `jax.lax.scan` traces the body once, as a function of its carry and its input. The state of the
-# module is neither of the two.
+# module is neither of the two, so it does not change from one iteration to the next.
 sixth = 8
 
 # %% right the numbers alone

@@ -91,7 +91,7 @@ fifth = (7.0, "error")
 # </solution>
 
 
-# %% check `first`: a value from outside; once
+# %% check `first` is what `first_program` returns; once
 def check(answer):
     return answer.first
 
@@ -100,7 +100,7 @@ def truth(right):
     return right.first_program()
 
 
-# %% check `second`: two names; once
+# %% check `second` is what `second_program` returns; once
 def check(answer):
     return answer.second
 
@@ -109,7 +109,7 @@ def truth(right):
     return right.second_program()
 
 
-# %% check `third`: five rows; once
+# %% check `third` is what `third_program` returns; once
 def check(answer):
     return answer.third
 
@@ -118,7 +118,7 @@ def truth(right):
     return right.third_program()
 
 
-# %% check `fourth`: a derivative; once
+# %% check `fourth` is what `fourth_program` returns; once
 def check(answer):
     return answer.fourth
 
@@ -127,7 +127,7 @@ def truth(right):
     return right.fourth_program()
 
 
-# %% check `fifth`: two decisions; once
+# %% check `fifth` is what `fifth_program` returns; once
 def check(answer):
     return answer.fifth
 
@@ -137,8 +137,8 @@ def truth(right):
 
 
 # %% idea until the next trace; pure/thinking_in_jax#a-global-is-baked-in
-# A function reads a value from outside in each trace, not in each call. So it matters which of the
-# calls are traced.
+# A compiled function reads a value from outside in each trace and not in each call, so the answer
+# must take into account which calls are traced.
 first = (2.0, 2.0)
 
 # %%
@@ -148,8 +148,8 @@ first = 2.0
 first = (10.0, 10.0)
 
 # %% idea arrays never change; pure/arrays_and_numpy#arrays-that-never-change
-# The values of a JAX array never change. Each line that seems to change an array makes a new array:
-# ask which names, if any, refer to it afterwards.
+# The values of a JAX array never change. Each line that seems to change an array makes a new array,
+# so ask which names, if any, refer to the new array afterwards.
 second = (1.0, 1.0)
 
 # %%
@@ -159,25 +159,27 @@ second = (0.0, 5.0)
 second = (5.0, 5.0)
 
 # %% idea all at once; pure/transformations#vmap-many-at-once
-# `vmap` does not call the function for each row. It calls it with one tracer that stands for all
-# rows.
+# `vmap` does not call the function once for each row. It calls the function a single time, with a
+# tracer that stands for all rows.
 third = 10
 
 # %% idea traced again
-# Only `jit` keeps its record for later calls. `vmap` alone traces in each call.
+# Only `jit` keeps its record for later calls. `vmap` without `jit` traces the function in each
+# call.
 third = 1
 
 # %% idea argument alone
-# `grad` differentiates with respect to the argument. A value that was computed outside is a
-# constant for it, wherever it came from.
+# `grad` differentiates with respect to the argument of the function. A value that was computed
+# outside of the function must be treated as a constant, wherever it came from.
 fourth = 12.0
 
 # %% idea shape is known; pure/thinking_in_jax#static-and-traced-operations
-# A tracer has a shape but no value. For each `if`, ask which of the two decides it.
+# Under jit, a tracer has a shape but no value. For each `if`, ask whether a shape or a value
+# decides it.
 fifth = ("error", "error")
 
 # %%
 fifth = (7.0, 7.0)
 
-# %% right lists and integers, where the value is the same
+# %% right lists and integers with the same values
 first, second, fourth = [2, 10], [0, 1], 6

@@ -120,7 +120,7 @@ sixth = (6, 0)
 # </solution>
 
 
-# %% check What `old_state` returns; once
+# %% check `first` is what `old_state` returns; once
 def check(answer):
     return answer.first
 
@@ -129,7 +129,7 @@ def truth(right):
     return right.old_state()
 
 
-# %% check What `list_as_state` returns; once
+# %% check `second` is what `list_as_state` returns; once
 def check(answer):
     return answer.second
 
@@ -138,7 +138,7 @@ def truth(right):
     return right.list_as_state()
 
 
-# %% check What `different_numbers` returns; once
+# %% check `third` is what `different_numbers` returns; once
 def check(answer):
     return answer.third
 
@@ -147,7 +147,7 @@ def truth(right):
     return right.different_numbers()
 
 
-# %% check What `leaves` returns; once
+# %% check `fourth` is what `leaves` returns; once
 def check(answer):
     return answer.fourth
 
@@ -156,7 +156,7 @@ def truth(right):
     return right.leaves()
 
 
-# %% check What `from_outside` returns; once
+# %% check `fifth` is what `from_outside` returns; once
 def check(answer):
     return answer.fifth
 
@@ -165,7 +165,7 @@ def truth(right):
     return right.from_outside()
 
 
-# %% check What `dropped` returns; once
+# %% check `sixth` is what `dropped` returns; once
 def check(answer):
     return answer.sixth
 
@@ -180,8 +180,8 @@ def truth(right):
 first = (1, 5)
 
 # %% idea one object; state/stateful_computations#the-state-as-an-argument-and-a-result
-# `push` has the form of a pure function, but it is not pure. How many lists are made, and how many
-# names do they have?
+# `push` has the form of a pure function, but it changes the list that is passed to it. How many
+# lists are made, and which names refer to them?
 second = (1, 2, 2)
 
 # %% idea key as state; state/stateful_computations#you-have-met-this-before-random-keys
@@ -190,8 +190,8 @@ second = (1, 2, 2)
 third = 4
 
 # %% idea leaf or node; state/pytrees#what-is-a-leaf-and-what-is-not
-# For each part, JAX asks whether it is a container, not whether it is an array. A tuple is a
-# container, whatever is in it; a string is not; `None` is an empty place.
+# Every part that is not a container is a leaf, whether it is an array or not. A tuple is a
+# container, whatever is in it, but a string is not, and `None` is an empty container.
 fourth = 2
 
 # %% idea read while tracing; pure/thinking_in_jax#a-global-is-baked-in

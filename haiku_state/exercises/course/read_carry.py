@@ -13,8 +13,8 @@ repairs the program.
 """
 
 # %%
-# A savings account: each month brings interest and a deposit. The numbers of
-# the lines stand on the right.
+# A savings account: each month brings interest and a deposit. The line numbers
+# are on the right.
 import jax
 import jax.numpy as jnp
 
@@ -28,15 +28,15 @@ def account(deposits):
     return jax.lax.scan(month, start, deposits)  # 5
 
 
-# What JAX says when it is called with two deposits, without the less important
-# lines.
+# The error that JAX raises when `account` is called with two deposits, without
+# the less important lines.
 ERROR = """
 TypeError: [...] carry input and carry output must have equal types [...] input
 carry balance has type int32[] but the corresponding output carry component has
 type float32[], so the dtypes do not match
 """
 
-# What could stand there instead.
+# Four possible changes.
 OPTIONS = {
     "a": "start = jnp.int32(100.0)",
     "b": "start = jnp.float32(100)",
@@ -44,7 +44,7 @@ OPTIONS = {
     "d": "return jax.lax.scan(month, start, deposits.astype(int))",
 }
 
-# Replace the 0 with the number of a line, and write one of the four letters.
+# Set `line` to the number of a line, and `option` to one of the four letters.
 #: line = 0
 #: option = ""
 # <solution>
@@ -53,19 +53,20 @@ option = "b"
 # </solution>
 
 
-# %% check `line`: the line that must change; once
+# %% check `line` is the line that must change; once
 def check(answer):
     return {"line": answer.line}
 
 
-# %% check `option`: what repairs the program; once
+# %% check `option` is the change that repairs the program; once
 def check(answer):
     return {"option": str(answer.option).strip().lower()}
 
 
 # %% idea where it shows
 # `scan` compares what goes into its body with what comes out, so the error is raised where `scan`
-# is called. This call is right. The cause is where one of the two values gets its type.
+# is called, although this call is right. The line that must change is where one of the two values
+# gets its type.
 line = 5
 
 # %% idea the wanted type
@@ -77,16 +78,18 @@ line = 3
 line = 2
 
 # %% idea name in the message
-# The message says `balance` because the body calls its carry so. The name is not wrong, and this
-# line does not decide which type the carry has.
+# The message says `balance` because this is the name of the carry in the body. The name is not
+# wrong, and this line does not decide which type the carry has.
 line = 1
 
 # %% idea dtype by name
-# `jnp.int32` makes an int32 number, whatever number it is called with.
+# `jnp.int32` makes an int32 number, whatever number it is called with, so the two types would still
+# differ.
 option = "a"
 
 # %% idea lost cents
-# The two types would be equal, but each month would cut off the cents of the balance.
+# The two types would be equal, but the balance must keep its cents, which this change would cut off
+# every month.
 option = "c"
 
 # %% idea not the carry

@@ -7,14 +7,14 @@ Python stops with the error, `line` to the number of the line that lets the valu
 `option` to the letter of the change that repairs the program. `step` should remain compiled.
 
 - What is `loss` while `jit` traces `step`, and where is it after the trace?
-- A list can hold anything. Where is something computed with what it holds?
+- A list can hold anything. Which line computes something with the values in the list?
 - The message names the line where the value was created. Look for the line that keeps it, and for
   the first line after the trace that needs a number.
 """
 
 # %%
-# The mean of the losses of all steps should be known. The numbers of the lines
-# stand on the right.
+# The function should return the mean of the losses of all steps. The line
+# numbers are on the right.
 import jax
 import jax.numpy as jnp
 
@@ -35,7 +35,7 @@ def mean_loss(w, batches):
     return sum(losses) / number  # 11
 
 
-# What JAX says, without the less important lines.
+# The error that JAX raises, without the less important lines.
 ERROR = """
 UnexpectedTracerError: Encountered an unexpected tracer. A function transformed
 by JAX had a side effect, allowing for a reference to an intermediate value
@@ -44,14 +44,15 @@ value leaked was step [...]. The leaked intermediate value was created on line
 5 [...].
 """
 
-# What could be changed.
+# Three possible changes.
 OPTIONS = {
     "a": "losses.append(float(loss))",
     "b": "losses.append(jnp.copy(loss))",
     "c": "step returns the loss too, and the loop appends it",
 }
 
-# Replace each 0 with the number of a line, and write one of the three letters.
+# Set `raised` and `line` to the numbers of lines, and `option` to one of the
+# three letters.
 #: raised = 0
 #: line = 0
 #: option = ""
@@ -62,24 +63,24 @@ option = "c"
 # </solution>
 
 
-# %% check `raised`: where Python stops; once
+# %% check `raised` is the line in which Python stops; once
 def check(answer):
     return {"raised": answer.raised}
 
 
-# %% check `line`: what lets the value escape; once
+# %% check `line` is the line that lets the value escape; once
 def check(answer):
     return {"line": answer.line}
 
 
-# %% check `option`: what repairs the program; once
+# %% check `option` is the change that repairs the program; once
 def check(answer):
     return {"option": str(answer.option).strip().lower()}
 
 
 # %% idea kept in silence
-# During the trace, all of this works: a tracer can be computed, and a list can hold it. It fails
-# only when the trace has ended and somebody computes with it.
+# During the trace, this line works: a tracer can be computed, and a list can hold it. The error is
+# raised only when the trace has ended and a line computes with the tracer.
 raised = 6
 
 # %%
@@ -104,28 +105,30 @@ line = 11
 line = 10
 
 # %% idea created
-# The message names this line because the value was created there. That is what a compiled function
-# should do: only keeping the value is wrong.
+# The message names this line because the value was created there. A compiled function should do
+# exactly that: the mistake is to keep the value.
 line = 5
 
 # %%
 line = 4
 
 # %% idea a list outside
-# A list outside of the function is harmless as long as only code outside fills it.
+# A list outside of the function is harmless as long as only code outside of the function adds to
+# it.
 line = 1
 
 # %% idea compiled
-# Without `jit`, each call would append a number, but nothing would be compiled.
+# Without `jit`, each call would append a number, but `step` should remain compiled.
 line = 2
 
 # %% idea no number yet
-# While jit traces, the loss is a tracer without a value, so Python cannot make a number of it. The
-# error would only come earlier.
+# While jit traces, the loss is a tracer without a value, so Python cannot turn it into a number. An
+# error would only be raised earlier.
 option = "a"
 
 # %% idea a copy of a tracer
-# A copy is one more operation that jit records, and its result is a tracer as well.
+# A copy is one more operation that jit records, and its result is a tracer as well, so the list
+# would still hold a tracer.
 option = "b"
 
 # %% right a capital letter

@@ -9,12 +9,13 @@ remain compiled.
 - Which lines need to know the value of something while `jit` traces?
 - The message names the arguments whose values are missing. Which of the three `if` statements
   depends on the values of these arguments?
-- A shape is known, and so is a static argument. A number that is computed from `grads` is not.
+- During tracing, shapes and static arguments are known, but a number that is computed from `grads`
+  is not.
 """
 
 # %%
-# A gradient that is too long is made shorter, if the caller wants that. The
-# numbers of the lines stand on the right.
+# A gradient that is too long is shortened if the caller wants that. The line
+# numbers are on the right.
 import functools
 
 import jax
@@ -32,22 +33,22 @@ def update(w, grads, limit, is_clipped=True):  # 2
     return w - grads  # 9
 
 
-# What JAX says when it is called with two arrays and the limit 1.0, without the
-# less important lines.
+# The error that JAX raises when `update` is called with two arrays and the
+# limit 1.0, without the less important lines.
 ERROR = """
 TracerBoolConversionError: Attempted boolean conversion of traced array with
 shape bool[]. [...] This concrete value was not available in Python because it
 depends on the values of the arguments grads and limit.
 """
 
-# What could stand there instead, together with the line that follows it.
+# Three possible changes; a change may also replace the line that follows.
 OPTIONS = {
     "a": "if bool(size > limit):",
     "b": "static_argnames=('grads', 'limit', 'is_clipped')",
     "c": "grads = jnp.where(size > limit, grads * limit / size, grads)",
 }
 
-# Replace the 0 with the number of a line, and write one of the three letters.
+# Set `line` to the number of a line, and `option` to one of the three letters.
 #: line = 0
 #: option = ""
 # <solution>
@@ -56,12 +57,12 @@ option = "c"
 # </solution>
 
 
-# %% check `line`: the first line that must change; once
+# %% check `line` is the first line that must change; once
 def check(answer):
     return {"line": answer.line}
 
 
-# %% check `option`: what repairs the program; once
+# %% check `option` is the change that repairs the program; once
 def check(answer):
     return {"option": str(answer.option).strip().lower()}
 
@@ -75,8 +76,8 @@ line = 3
 line = 5
 
 # %% idea operation
-# An operation needs no values during tracing: jit records it for later. Python needs a value where
-# it has to decide something.
+# This line contains only operations, which jit records without knowing any values. The line that
+# must change is where Python needs a value to decide something.
 line = 6
 
 # %%
@@ -91,7 +92,7 @@ line = 9
 line = 1
 
 # %% idea a value on demand
-# `bool` asks the tracer for its value, which is exactly what `if` does.
+# `bool` needs the tracer's value, exactly as `if` does, so the same error is raised.
 option = "a"
 
 # %% idea static value

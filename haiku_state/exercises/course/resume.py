@@ -114,8 +114,8 @@ def truth(right, vectors, seed, step, batches):
 
 
 # %% idea round trip; update/checkpoints#one-save-one-restore
-# Not every field comes back as it was saved. The next step reads all five of them: without the
-# momentum, the running mean, the key or the number of steps, the run is a different run.
+# Every field must come back as it was saved, because the next step reads all five fields. Without
+# the momentum, the running mean, the key or the number of steps, the run is a different run.
 def load(path):
     return start()._replace(params=right.load(path).params)
 
@@ -172,8 +172,8 @@ def load(path):
 
 
 # %% idea only in memory; update/checkpoints#kill-it
-# When a process is killed, all its variables are lost, so the next process finds only what is in
-# the file.
+# When a process is killed, all its variables are lost, so everything that the next process needs
+# must be in the file.
 saved = {}
 
 
@@ -196,7 +196,7 @@ def load(path):
     return train_state._replace(step=jnp.float32(train_state.step))
 
 
-# %% right leaf by leaf, in order
+# %% right leaves that are saved one after the other, without names
 def save(path, train_state):
     leaves = jax.tree.leaves(train_state)
     np.savez(path, *leaves[:3], jax.random.key_data(leaves[3]), leaves[4])

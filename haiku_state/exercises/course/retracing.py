@@ -63,9 +63,9 @@ def closed_form(params, batches, rates):
 
 
 # %% idea new function; update/jitted_update#a-new-function-each-time
-# The step was traced in each iteration. JAX keeps a compiled program for each function object, and
-# a new function has none yet. If the Python loop itself is compiled, it is unrolled: the program
-# contains the step once for each iteration.
+# The step must be traced only once, but it was traced in each iteration. JAX keeps a compiled
+# program for each function object, so a new function is traced again. If the Python loop itself is
+# compiled, it is unrolled: the program contains the step once for each iteration.
 def train(step, params, batches, rates):
     total = jnp.float32(0)
     for batch, rate in zip(batches, rates):
@@ -91,9 +91,9 @@ def train(step, params, batches, rates):
 
 
 # %% idea weak start; update/jitted_update#python-numbers-and-weak-types
-# The step was traced twice: in the first call, the type of `total` was different from its type in
-# all later calls. A Python number has a weak type, and so does an array that is made from one
-# without a dtype; the sum that `step` returns does not.
+# The step was traced twice, because `total` had a different type in the first call than in all
+# later calls. A Python number has a weak type, and so does an array that is made from it without a
+# dtype. The sum that `step` returns does not, so `total` must begin with a dtype too.
 def train(step, params, batches, rates):
     total, run = 0.0, jax.jit(step)
     for batch, rate in zip(batches, rates):
@@ -135,7 +135,7 @@ def train(step, params, batches, rates):
     return jax.lax.scan(body, carry, (jnp.stack(batches), jnp.array(rates)))[0]
 
 
-# %% right jit stays in the loop, with the same function, and the rate is an array
+# %% right `jax.jit` in the loop, but with the same function, and the rate as an array
 def train(step, params, batches, rates):
     total = jnp.zeros(())
     for batch, rate in zip(batches, rates):

@@ -7,7 +7,7 @@ the last level. Repair `forward`. `Tank` is correct as it is, and the loop shoul
 however many hours there are.
 
 - Which function sees the level change: the function outside the loop, or the body of the loop?
-- `hour` is correct. Look at who calls it.
+- `hour` is correct. Look at the function that calls it.
 - Haiku has its own scan with the same arguments, which carries the state along.
 """
 
@@ -50,7 +50,7 @@ def inputs(rng):
     return np.float32(rng.uniform(20, 40)), rng.uniform(1, 5, 4)
 
 
-# %% check each hour continues from the level of the hour before; pure jit vmap once; levels, state
+# %% check Each hour continues from the level of the previous hour; pure jit vmap once; levels, state
 def check(answer, level, inflows):
     return answer.model.apply({}, {"tank": {"level": level}}, None, inflows)
 
@@ -62,14 +62,14 @@ def closed_form(level, inflows):
     return np.array(levels[1:]), {"tank": {"level": levels[-1]}}
 
 
-# %% check `init` gives an empty tank, and a day follows the last; jit once; first state, second day
+# %% check `init` gives an empty tank, and a second run continues from the first; jit once; first state, second day
 def check(answer, level, inflows):
     _, start = answer.model.init(None, inflows)
     _, state = answer.model.apply({}, start, None, inflows)
     return start, answer.model.apply({}, state, None, inflows)
 
 
-# %% check the program for 24 hours is not much larger than the program for 12; once
+# %% check The program for 24 hours is not much larger than the program for 12 hours; once
 def check(answer, level, inflows):
     def size(hours):  # in lines of the lowered program, where each call of jit is written out too
         apply = jax.jit(lambda state, inflows: answer.model.apply({}, state, None, inflows))
@@ -80,13 +80,14 @@ def check(answer, level, inflows):
 
 
 # %% idea baked-in state; haiku/jax_inside_haiku#calling-a-module-in-a-loop
-# JAX traces what runs for each hour only once, as a function of its arguments. The level is not one
-# of them, so each hour starts from the same level.
+# JAX traces the code for an hour only once, as a function of its arguments, and the level is not an
+# argument. The level must be passed on from hour to hour, because otherwise each hour starts from
+# the same level.
 model = hk.transform_with_state(lambda inflows: jax.lax.map(Tank(), inflows))
 
 
 # %% idea not written
-# The loop has the right levels, but the state that `apply` returns is not the last level.
+# The loop has the right levels, but the last level must also be in the state that `apply` returns.
 class Tank(right.Tank):
     def read(self):
         return hk.get_state("level", (), init=jnp.zeros)
@@ -104,8 +105,8 @@ model = hk.transform_with_state(forward)
 
 
 # %% idea from hour to hour
-# These are not the levels of the tank: the first hour continues from the level in the state, and
-# every other hour continues from the level of the previous hour.
+# These are not the levels of the tank: the first hour must continue from the level in the state,
+# and every other hour from the level of the previous hour.
 class Tank(right.Tank):
     def empty(self):
         hk.set_state("level", jnp.zeros(()))
@@ -151,9 +152,27 @@ def forward(inflows):
 model = hk.transform_with_state(forward)
 
 
+# %% idea created in the loop
+# The module must be created only once, before the loop. Each new instance has its own path in the
+# state, so it does not continue from the level of the previous hour.
+def forward(inflows):
+    return hk.scan(lambda carry, x: (carry, Tank()(x)), None, inflows)[1]
+
+
+model = hk.transform_with_state(forward)
+
+
+# %%
+def forward(inflows):
+    return jnp.stack([Tank()(inflow) for inflow in inflows])
+
+
+model = hk.transform_with_state(forward)
+
+
 # %% idea unrolled loop; haiku/jax_inside_haiku#calling-a-module-in-a-loop
-# A Python loop is traced once for each hour, so the program grows with the inputs. A scan is traced
-# once, however many inputs there are.
+# A Python loop is recorded once for each hour, so the program grows with the inputs. The loop
+# should be a scan, whose body is in the program only once.
 def forward(inflows):
     tank = Tank()
     return jnp.stack([tank(inflow) for inflow in inflows])
@@ -162,7 +181,7 @@ def forward(inflows):
 model = hk.transform_with_state(forward)
 
 
-# %% right the pair outside, and a scan over its apply
+# %% right a scan over the `apply` of a transformed `Tank`
 one = hk.transform_with_state(lambda x: Tank()(x))
 
 

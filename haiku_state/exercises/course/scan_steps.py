@@ -4,12 +4,12 @@ port, medium, 8 min, update/many_steps#scanning-the-update-step
 
 `train` takes many steps in one call. Its results are right, but its program grows with the number
 of steps. Rewrite it with `jax.lax.scan`. `train(train_state, batches)` gets batches that are
-already stacked, so the first axis of each leaf is the step. It returns the last train state and an
-array with the losses of all steps. Each leaf of the train state keeps its dtype: the count is an
-integer.
+already stacked, with the steps along the first axis of each leaf. It returns the last train state
+and an array with the losses of all steps. Each leaf of the train state keeps its dtype: the count
+is an integer.
 
-- Which value does each iteration pass on to the next, and which value does it only report?
-- The signature of `step` already fits the body of a scan. Only one line changes a type.
+- Which value does each iteration pass on to the next, and which value is only an output?
+- The signature of `step` already fits the body of a scan. Only one of its lines changes a type.
 - `jax.lax.scan(step, train_state, batches)` returns both results. In `step`, the number that is
   added to the count must be an integer.
 """
@@ -59,7 +59,7 @@ def inputs(rng):
     return train_state, {"x": x, "y": 2 * x + noise * sizes[:, None]}
 
 
-# %% check All steps are taken, and the types stay; pure jit weak once; train state, losses
+# %% check `train` takes all steps and keeps the types; pure jit weak once; train state, losses
 def check(answer, train_state, batches):
     return answer.train(train_state, batches)
 
@@ -100,8 +100,8 @@ def train(train_state, batches):
 
 
 # %% idea unrolled loop; update/many_steps#why-not-unroll-the-loop
-# The results are right, but the program grows with the number of steps: each iteration of a Python
-# loop is recorded separately, and so is each iteration of a scan that is unrolled.
+# The results are right, but the program must not grow with the number of steps. Each iteration of a
+# Python loop is recorded separately, and so is each iteration of a scan that is unrolled.
 def train(train_state, batches):
     losses = []
     for i in range(len(batches["x"])):
@@ -116,8 +116,8 @@ def train(train_state, batches):
 
 
 # %% idea same steps
-# Whether a loop runs in Python or in the compiled program, the steps are the same: each step takes
-# the next batch and the result of the previous step.
+# Whether a loop runs in Python or in the compiled program, the steps must be the same: each step
+# must take the next batch and the result of the previous step.
 def train(train_state, batches):
     states, losses = jax.vmap(step, in_axes=(None, 0))(train_state, batches)
     return jax.tree.map(lambda leaf: leaf[-1], states), losses
@@ -128,7 +128,7 @@ def train(train_state, batches):
     return jax.lax.scan(step, train_state, batches, reverse=True)
 
 
-# %% right the body is a function of its own, and the count takes the truth value
+# %% right a separate function as the body, and a count that adds the truth value
 def step(train_state, batch):
     new, loss = right.step(train_state, batch)
     return new | {"large": train_state["large"] + (loss > 1)}, loss
@@ -141,7 +141,7 @@ def train(train_state, batches):
     return jax.lax.scan(body, train_state, jnp.arange(len(batches["x"])))
 
 
-# %% right a scan of two steps at a time
+# %% right a scan that takes two steps at a time
 @jax.jit
 def train(train_state, batches):
     return jax.lax.scan(step, train_state, batches, unroll=2)

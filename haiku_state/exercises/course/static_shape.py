@@ -8,7 +8,7 @@ Repair both functions so that they work under `jax.jit` as well. The check calls
 results must be the same as without `jit`.
 
 - Which numbers in these functions depend only on a shape, and which depend on the values?
-- Look at the lines with `pixels =` and `blocks =`: which library computes them?
+- Look at the lines with `pixels =` and `blocks =`: which library computes their values?
 - A shape is a tuple of Python integers: `np.prod` and `math.prod` multiply them, and `//` divides
   two of them and rounds down.
 """
@@ -56,7 +56,7 @@ def check(answer, images, signal, size):
     return answer.flat_images(images)
 
 
-# %% check `block_levels` returns the level of each whole block; again arguments
+# %% check `block_levels` returns the root mean square of each whole block; again arguments
 def check(answer, images, signal, size):
     return answer.block_levels(signal, size)
 
@@ -72,8 +72,8 @@ def check(answer, images, signal, size):
 
 
 # %% idea static shape
-# Under jit, the result of an operation of `jnp` is a tracer, even if its input is a shape. However,
-# the length of an array must be known during tracing.
+# Under jit, the result of an operation of `jnp` is a tracer, even if its input is a shape. The
+# length of an array must be known during tracing, so it must be computed without tracers.
 def flat_images(images):
     return images.reshape(images.shape[0], jnp.prod(jnp.array(images.shape[1:])))
 
@@ -99,8 +99,8 @@ def block_levels(signal, size):
 
 
 # %% idea the rest
-# The length of the signal need not be a multiple of `size`. The remaining values at its end belong
-# to no block.
+# The length of the signal is not always a multiple of `size`. The remaining values at its end must
+# be dropped.
 def block_levels(signal, size):
     rows = signal.reshape(-1, size)
     return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))
@@ -129,7 +129,7 @@ def block_levels(signal, size):
     return jnp.sqrt(jnp.mean(jnp.square(rows), axis=1))
 
 
-# %% right NumPy on the shape, and a length that reshape finds out
+# %% right NumPy for the shape, and a length that `reshape` computes
 import numpy as np
 
 

@@ -5,12 +5,12 @@ repair, medium, 8 min, update/pmapped_update#the-step
 The check runs `jax.pmap(update, axis_name="devices")` on four devices. Each device gets its own
 rows, and all of them get the same params, the same state and the same key. Repair `update`, which
 was written for a single device. Each row must get its own noise, on whichever device it is. The new
-params and the new state must be those of a single device that sees all rows. They must be the same
-on every device, and so must the key for the next step.
+params and the new state must be the same as on a single device that sees all rows. They must be the
+same on every device, and so must the key for the next step.
 
 - Which values differ from device to device, and which values must never differ?
-- There are three places: the key with which the noise is drawn, the gradient, and the mean of `x`.
-  The count already is the same on all devices.
+- Three values must change: the key with which the noise is drawn, the gradient, and the mean of
+  `x`. The count already is the same on all devices.
 - Fold `jax.lax.axis_index("devices")` into `noise_rng`, and apply `jax.lax.pmean(…, "devices")` to
   the gradient and to the mean.
 """
@@ -96,8 +96,8 @@ def check(answer, params, state, seed, batch):
 
 
 # %% idea replicas apart; update/meshes#without-the-name-of-the-axis
-# The replicas differ now. Each device has seen only its own rows, and only an exchange along the
-# axis of the devices makes params and state equal.
+# The replicas must stay equal, but each device has used only its own rows. Only an exchange along
+# the axis of the devices makes params and state equal.
 def update(params, state, rng, batch, scale):
     x, y = batch["x"], batch["y"]
     mean = 0.9 * state["mean"] + 0.1 * jnp.mean(x, axis=0)
@@ -119,8 +119,8 @@ def update(params, state, rng, batch, scale):
 
 
 # %% idea sum
-# All replicas are equal, but what was averaged on a single device was added up over the four
-# devices, so it is four times as large. The mean of all rows is the mean of the four means.
+# All replicas are equal, but values were added up over the four devices instead of being averaged,
+# so the result is too large. The mean of all rows must be the mean of the four means.
 def update(params, state, rng, batch, scale):
     new, state, rng = right.update(params, old := state, rng, batch, scale)
     mean = 4 * state["mean"] - 3 * 0.9 * old["mean"]
@@ -146,8 +146,8 @@ def update(params, state, rng, batch, scale):
 
 
 # %% idea counts; update/pmapped_update#check-yourself
-# A count is an integer that is equal on all devices. If it is averaged, it becomes a float; if it
-# is added up, it counts each step four times.
+# The count must stay an integer that is equal on all devices. If it is averaged, it becomes a
+# float; if it is added up, it counts each step four times.
 def update(params, state, rng, batch, scale):
     params, state, rng = right.update(params, state, rng, batch, scale)
     return params, jax.lax.pmean(state, "devices"), rng
@@ -171,7 +171,7 @@ def update(params, state, rng, batch, scale):
 
 
 # %% idea drifted keys; update/pmapped_update#one-key-per-device
-# The key for the next step is no longer the same on all devices. It is carried from step to step
+# The key for the next step must be the same on all devices, because it is carried from step to step
 # like params and state. Only the key with which the noise is drawn may differ.
 def update(params, state, rng, batch, scale):
     rng = jax.random.fold_in(rng, jax.lax.axis_index("devices"))
@@ -183,7 +183,7 @@ def update(params, state, rng, batch, scale):
     return (*right.update(params, state, rng, batch, scale)[:2], rng)
 
 
-# %% right a key for each device by split, and the mean of the new params and of the new state
+# %% right a key for each device from `jax.random.split`, and the mean of the new params and of the new state
 def update(params, state, rng, batch, scale):
     rng, noise_rng = jax.random.split(rng)
     mine = jax.random.split(noise_rng, 4)[jax.lax.axis_index("devices")]

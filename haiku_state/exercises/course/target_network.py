@@ -8,8 +8,8 @@ target is not trained: its new value is the old target, with the weight `decay`,
 params, with the remaining weight. The goal in `loss_fn` must still come from the target.
 
 - Which part of the train state should the gradient change, and which part should follow?
-- `jax.grad(loss_fn)` returns a gradient for each leaf of the train state, also for the target. And
-  look at the line that makes the target a second name for the params.
+- `jax.grad(loss_fn)` returns a gradient for each leaf of the train state, including the target.
+  Also look at the line that makes the target a second name for the params.
 - Step from `train_state["params"]` with `grads["params"]`. Then map `decay * t + (1 - decay) * p`
   over the old target and the new params.
 """
@@ -80,16 +80,16 @@ def closed_form(train_state, batch, decay):
 
 
 # %% idea second name
-# The target is the same as the new params: it is only a second name for them. A target is state of
-# its own, with values that change less from step to step.
+# The target must be state of its own, with values that change less from step to step than the
+# params. Here it is only a second name for the new params.
 def update(train_state, batch, decay):
     params = right.update(train_state, batch, decay)["params"]
     return {"params": params, "target": params}
 
 
 # %% idea gradient path
-# The gradient has changed the target too. It trains the params only: the target is a given number
-# in the loss, and all that it does is follow.
+# The gradient must change only the params, but it has changed the target too. In the loss, the
+# target is a given number, and all that it does is follow the params.
 def update(train_state, batch, decay):
     grads = jax.grad(loss_fn)(train_state, batch)
     moved = jax.tree.map(lambda p, g: p - 0.1 * g, train_state, grads)
@@ -104,8 +104,8 @@ def update(train_state, batch, decay):
 
 
 # %% idea one step behind
-# The target follows the params that the step has just computed, not the params before it. So it
-# comes after the step.
+# The target must follow the params that the step has just computed, not the params before it, so it
+# must be updated after the step.
 def update(train_state, batch, decay):
     follow = lambda t, p: decay * t + (1 - decay) * p
     target = jax.tree.map(follow, train_state["target"], train_state["params"])
@@ -118,13 +118,13 @@ def update(train_state, batch, decay):
 
 
 # %% idea still target
-# The target has not changed at all. The new target must come out with the new params, or the goal
-# stays forever what it was at the start.
+# The target has not changed at all. The new target must be returned with the new params, or the
+# goal never changes.
 def update(train_state, batch, decay):
     return right.update(train_state, batch, 1)
 
 
-# %% right the gradient of the params alone, and the target by its difference
+# %% right the gradient with respect to the params only, and a target that is updated by a difference
 def update(train_state, batch, decay):
     params, target = train_state["params"], train_state["target"]
     grads = jax.grad(lambda params: loss_fn({"params": params, "target": target}, batch))(params)
@@ -133,7 +133,7 @@ def update(train_state, batch, decay):
     return {"params": params, "target": target}
 
 
-# %% right a loss that lets no gradient through, and a step of all leaves
+# %% right a loss with `jax.lax.stop_gradient`, and one step for all leaves
 def loss_fn(train_state, batch):
     target = jax.lax.stop_gradient(train_state["target"])
     return right.loss_fn({**train_state, "target": target}, batch)

@@ -112,8 +112,8 @@ def check(answer, params, state, batch, seed):
 
 
 # %% idea no device axis; update/meshes#a-mesh-gives-names-to-devices
-# On a mesh, an array keeps its own shape: nothing is stacked, and nothing is reshaped. A
-# `NamedSharding` says which device holds which part.
+# On a mesh, an array must keep its own shape, without any stacking or reshaping. A `NamedSharding`
+# says which device holds which part.
 def place(mesh, params, state, batch):
     batch = jax.tree.map(lambda x: x.reshape(4, -1, *x.shape[1:]), batch)
     return right.place(mesh, params, state, batch)
@@ -126,15 +126,15 @@ def place(mesh, params, state, batch):
 
 
 # %% idea batch not cut; update/meshes#a-mesh-gives-names-to-devices
-# Every device holds all rows of the batch, so each does all of the work. A `PartitionSpec` names
-# the axis of the mesh along which the rows are split.
+# Every device holds all rows of the batch, so each does all of the work. A `PartitionSpec` must
+# name the axis of the mesh along which the rows are split.
 def place(mesh, params, state, batch):
     return jax.device_put((params, state, batch), NamedSharding(mesh, P()))
 
 
 # %% idea copies; update/meshes#a-mesh-gives-names-to-devices
-# Every device needs params and state, so each of the four devices holds a complete copy: a spec
-# that names no axis.
+# Each of the four devices must hold a complete copy of params and state. The spec for such a copy
+# names no axis.
 def place(mesh, params, state, batch):
     return params, state, right.place(mesh, params, state, batch)[2]
 
@@ -151,8 +151,8 @@ def step(params, state, rng, batch):
 
 
 # %% idea no collectives
-# Under `jit`, the function sees whole arrays. A mean is the mean of all rows already, and the
-# compiler inserts the communication.
+# Under `jit`, the function sees whole arrays, so every mean is already a mean over all rows and
+# must not be divided again. The compiler inserts the communication.
 def step(params, state, rng, batch):
     new, state = right.step(params, state, rng, batch)
     return jax.tree.map(lambda p, n: p + (n - p) / 4, params, new), state
@@ -165,8 +165,8 @@ step = right.step.__wrapped__  # what it was before `jax.jit`
 
 
 # %% idea one key
-# Under `jit`, the noise of all rows is one array, which is drawn from the key that is passed in.
-# The devices do not need separate keys.
+# Under `jit`, the noise of all rows is one array, which must be drawn from the key that is passed
+# in. The devices do not need separate keys.
 def step(params, state, rng, batch):
     return right.step(params, state, jax.random.fold_in(rng, 0), batch)
 
@@ -185,7 +185,7 @@ def step(params, state, rng, batch):
     return right.step(params, state, rng, {**batch, "x": batch["x"] + noise})
 
 
-# %% right everything is placed at once
+# %% right a single `jax.device_put` for everything
 def place(mesh, params, state, batch):
     copies, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
     return jax.device_put((params, state, batch), (copies, copies, rows))

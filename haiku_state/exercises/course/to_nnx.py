@@ -4,13 +4,14 @@ port, hard, 10 min, beyond/moving_to_nnx#the-same-model-in-nnx, JAX 0.6
 
 Port `Thermometer` to NNX, where a module holds its params and its state itself. Write the class
 `NNXThermometer`: `rate` is trained, and `last` is not. `from_haiku(params, state)` gets what
-`pair.init` or `pair.apply` has returned, and returns a module that goes on from there when it is
-called with `x`. `update(model, x, y)` takes the same step as `haiku_update`, and returns the module
-with its new values.
+`pair.init` or `pair.apply` has returned, and returns a module that continues from these values when
+it is called with `x`. `update(model, x, y)` takes the same step as `haiku_update`, and returns the
+module with its new values.
 
 - Which values must the module keep, and which of them does the optimizer change?
-- Both become variables in `__init__`, but only one is an `nnx.Param`. Look at the two `hk.` calls
-  of the Haiku module: one reads and one writes. What NNX has for `jax.grad` has a similar name.
+- Both values become variables in `__init__`, but only one is an `nnx.Param`. Look at the two `hk.`
+  functions that the Haiku module calls: one reads and one writes. The function of NNX that
+  corresponds to `jax.grad` has a similar name.
 - `nnx.update(self, {"last": last})` writes, `self.last[...]` reads, and `nnx.grad(loss_fn)(model)`
   returns gradients like `nnx.state(model, nnx.Param)`.
 """
@@ -65,7 +66,7 @@ class NNXThermometer(nnx.Module):
 
 
 def from_haiku(params, state):
-    # Return a module that goes on where the Haiku module has stopped.
+    # Return a module that continues where the Haiku module has stopped.
     #: return NNXThermometer(jnp.ones(()), jnp.zeros(()))
     # <solution>
     rate = params["thermometer"]["rate"]
@@ -104,7 +105,7 @@ def inputs(rng):
     return {"thermometer": {"rate": rate}}, {"thermometer": {"last": last}}, xs, last + 2
 
 
-# %% check The compiled module goes on from the state of Haiku, and keeps its own;
+# %% check The compiled module continues from the state of Haiku and keeps its own state;
 def check(answer, params, state, xs, y):
     model = answer.from_haiku(params, state)
     call = nnx.jit(lambda model, x: model(x))
@@ -134,8 +135,8 @@ def truth(right, params, state, xs, y):
 
 
 # %% idea what is trained
-# `nnx.Param` marks the variables that an optimizer changes. The last reading is state: only a call
-# of the module changes it.
+# `nnx.Param` must mark only the variables that an optimizer changes. The last reading is state,
+# which only a call to the module changes.
 class NNXThermometer(right.NNXThermometer):
     def __init__(self, rate, last):
         self.rate, self.last = nnx.Param(rate), nnx.Param(last)
@@ -149,8 +150,8 @@ class NNXThermometer(right.NNXThermometer):
 
 
 # %% idea continued run; beyond/moving_to_nnx#moving-a-checkpoint
-# The module does not go on from where Haiku has stopped: it must begin with Haiku's values, and not
-# with those of a new module.
+# The module must continue where Haiku has stopped, so it must begin with Haiku's values and not
+# with the values of a new module.
 def from_haiku(params, state):
     return NNXThermometer(jnp.ones(()), jnp.zeros(()))
 
@@ -161,22 +162,24 @@ def from_haiku(params, state):
 
 
 # %% idea params of the module
-# The new params are not in the module: `nnx.update` writes values into it.
+# The new params must be in the module: `nnx.update` can write values into it.
 def update(model, x, y):
     model(x)
     return model
 
 
 # %% idea one call; beyond/five_ways#flax-nnx
-# Each call of the module moves its state. A step calls it once, inside the loss.
+# Each call to the module changes its state, so a step must call the module only once, inside the
+# loss.
 def update(model, x, y):
     model(x)
     return right.update(model, x, y)
 
 
 # %% idea a module for JAX; beyond/five_ways#flax-nnx
-# For `jax.grad`, a module is only a tree of arrays: each of them gets a gradient, and what a call
-# writes is lost. `nnx.grad` knows which variables are params, and keeps what is written.
+# For `jax.grad`, a module is only a tree of arrays: each array gets a gradient, and what a call
+# writes is lost. The step should use `nnx.grad`, which knows which variables are params and keeps
+# what is written.
 def update(model, x, y):
     grads = nnx.state(jax.grad(lambda model: jnp.square(model(x) - y))(model))
     nnx.update(model, jax.tree.map(lambda p, g: p - 0.1 * g, nnx.state(model), grads))
@@ -191,7 +194,7 @@ def update(model, x, y):
     return model
 
 
-# %% right split and merged by hand, around JAX's own grad
+# %% right a module that is split and merged by hand, around JAX's own grad
 def update(model, x, y):
     about, params, state = nnx.split(model, nnx.Param, ...)
 

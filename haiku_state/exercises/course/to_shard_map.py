@@ -102,7 +102,7 @@ def check(answer, params, state, batch):
 
 # %% idea no device axis; update/meshes#two-ways-to-think
 # Under `pmap`, every array has a leading axis of devices. Under `shard_map`, arrays keep their own
-# shapes, and a `PartitionSpec` for each argument says which axis is split.
+# shapes, and a `PartitionSpec` for each argument must say which axis is split.
 def make_step(mesh):
     return shard_map(step, mesh=mesh, in_specs=P("data"), out_specs=P("data"))
 
@@ -114,9 +114,10 @@ def make_step(mesh):
 
 
 # %% idea summed gradient
-# The gradient is too large by a factor of the number of devices, because it is a sum over them and
-# not a mean. Since JAX 0.6, `shard_map` tracks which values vary over the axis, and a gradient with
-# respect to params that are the same on all devices is already such a sum.
+# The gradient must be a mean over the devices, but it is a sum over them, which is too large by a
+# factor of the number of devices. Since JAX 0.6, `shard_map` tracks which values vary over the
+# axis, and a gradient with respect to params that are the same on all devices is already such a
+# sum.
 def step(params, state, batch):
     _params, state = right.step(params, state, batch)
     grads = jax.lax.psum(jax.grad(loss_fn)(params, batch), "data")  # as with tracking
@@ -158,8 +159,8 @@ def step(params, state, batch):
 
 
 # %% idea one device; update/meshes#two-ways-to-think
-# The numbers are right, but the program does not run on the devices of the mesh: only `shard_map`
-# runs a function on each of them.
+# The numbers are right, but the step must run on every device of the mesh, each with its own rows,
+# as `shard_map` does it.
 def make_step(mesh):
     def step(params, state, batch):
         grads = jax.grad(loss_fn)(params, batch)
@@ -170,13 +171,13 @@ def make_step(mesh):
 
 
 # %% idea all rows everywhere; update/meshes#two-ways-to-think
-# The numbers are right, but the rows are not distributed: each device got all of them and does all
-# of the work.
+# The numbers are right, but the rows must be distributed. Here each device gets all rows and does
+# all of the work.
 def make_step(mesh):
     return shard_map(step, mesh=mesh, in_specs=P(), out_specs=P())
 
 
-# %% right the runner of this package
+# %% right `hs.shard_map_update` from this package
 import haiku_state as hs
 
 
@@ -188,7 +189,7 @@ def make_step(mesh):
     return lambda params, state, batch: run((params, state), batch)[0]
 
 
-# %% right differentiated from outside of shard_map
+# %% right a function under `shard_map` that is differentiated from outside
 def make_step(mesh):
     def means(params, batch):
         return jax.lax.pmean((loss_fn(params, batch), jnp.mean(batch["x"], axis=0)), "data")

@@ -64,7 +64,7 @@ def inputs(rng):
     return train_state, [{"inputs": x, "targets": y} for x, y in rng.normal(size=(4, 2, 8))]
 
 
-# %% check One step changes all three parts; pure jit weak once tolerance=1e-4; train state, loss
+# %% check One step changes all three parts of the train state; pure jit weak once tolerance=1e-4; train state, loss
 def check(answer, train_state, batches):
     return answer.train_step(train_state, batches[0])
 
@@ -84,7 +84,7 @@ def closed_form(train_state, batches):
     return new, (errors**2).mean()
 
 
-# %% check Four compiled steps follow each other; once tolerance=1e-4; train state, losses
+# %% check Four compiled steps in a row give the right results; once tolerance=1e-4; train state, losses
 def check(answer, train_state, batches):
     step, losses = jax.jit(answer.train_step), []
     for batch in batches:
@@ -113,22 +113,23 @@ def train_step(train_state, batch):
 
 
 # %% idea dropped state; update/jitted_update#a-loss-that-returns-the-state
-# The forward pass has made a new state, but the returned train state still holds the old state.
+# The returned train state must hold the new state of the forward pass, but it still holds the old
+# state.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     return new | {"state": train_state["state"]}, loss
 
 
 # %% idea dropped opt_state
-# The optimizer remembers something from step to step, here the momentum. The returned train state
-# still holds what it remembered before this step.
+# The optimizer keeps something from step to step, here the momentum. The returned train state must
+# hold its new value, but it still holds the value from before this step.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     return new | {"opt_state": train_state["opt_state"]}, loss
 
 
 # %% idea two passes; update/jitted_update#a-loss-that-returns-the-state
-# The state has advanced twice in one step. One forward pass is enough, because it provides the
+# The state must advance only once in a step. One forward pass is enough, because it provides the
 # loss, the new state and what the gradient needs.
 def train_step(train_state, batch):
     loss, state = loss_fn(train_state["params"], train_state["state"], batch)
@@ -142,8 +143,8 @@ def train_step(train_state, batch):
 
 
 # %% idea direction
-# The params have moved in the wrong direction. An optimizer returns the update to add to the
-# params, which already includes the sign and the learning rate.
+# The params have moved in the wrong direction. The updates that an optimizer returns must be added
+# to the params, because they already include the sign and the learning rate.
 def train_step(train_state, batch):
     new, loss = right.train_step(train_state, batch)
     updates = jax.tree.map(jnp.subtract, new["params"], train_state["params"])
@@ -158,7 +159,7 @@ def train_step(train_state, batch):
     return new | {"params": optax.apply_updates(params, grads)}, loss
 
 
-# %% right the gradient by jax.grad, with the loss as a part of what is passed on
+# %% right `jax.grad`, with the loss as part of its second result
 def train_step(train_state, batch):
     def with_loss(params):
         loss, state = loss_fn(params, train_state["state"], batch)

@@ -90,7 +90,7 @@ def inputs(rng):
     return drawn(rng, np.ones(4))
 
 
-# %% check A single array is a tree too; types once
+# %% check `clipped_step` also works for a single array; types once
 def check(answer, params, grads, learning_rate, max_norm):
     return jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
 
@@ -101,15 +101,15 @@ def inputs(rng):
     return drawn(rng, [np.ones(2), (1, {"a": node, "deep": {"er": [np.ones((2, 2))]}})])
 
 
-# %% check Nested lists, tuples, dicts and a different node; types once
+# %% check `clipped_step` works for nested lists, tuples, dicts and other nodes; types once
 def check(answer, params, grads, learning_rate, max_norm):
     new = jax.jit(answer.clipped_step)(params, grads, learning_rate, max_norm)
     return {"params": new, "same structure": jax.tree.structure(new) == jax.tree.structure(params)}
 
 
 # %% idea tree of arrays
-# `**`, `-` and `*` are operations on arrays. A PyTree is a container, so the operation has to reach
-# the arrays at its ends, however deeply they are nested.
+# `**`, `-` and `*` are operations on arrays. A PyTree is a container, so these operations must be
+# applied to its leaves, however deeply they are nested.
 def norm(tree):
     return jnp.sqrt(jnp.sum(tree**2))
 
@@ -121,7 +121,7 @@ def clipped_step(params, grads, learning_rate, max_norm):
 
 
 # %% idea norm of each leaf; state/pytrees#on-your-own
-# There is one norm for the whole tree: the squares of all leaves are added before the root is
+# There is one norm for the whole tree: the squares of all leaves must be added before the root is
 # taken.
 def norm(tree):
     return jax.tree.map(right.norm, tree)
@@ -139,8 +139,8 @@ def clipped_step(params, grads, learning_rate, max_norm):
 
 
 # %% idea any structure
-# The model may have any number of layers, in any containers: the function must not say how deep the
-# tree is, or what its nodes are called.
+# The model may have any number of layers, in any containers, so the function must not assume how
+# deep the tree is or what its nodes are called.
 def clipped_step(params, grads, learning_rate, max_norm):
     size = learning_rate * jnp.minimum(1.0, max_norm / norm(grads))
     return {
@@ -150,8 +150,8 @@ def clipped_step(params, grads, learning_rate, max_norm):
 
 
 # %% idea same step
-# The step is computed for a tree as for a single array: every leaf is scaled by the same factor,
-# which comes from the norm of all gradients and is at most 1.
+# The step must be the same for a tree as for a single array: every leaf is scaled by the same
+# factor, which comes from the norm of all gradients and is at most 1.
 def clipped_step(params, grads, learning_rate, max_norm):
     size = learning_rate * jnp.minimum(1.0, max_norm / norm(params))
     return jax.tree.map(lambda p, g: p - size * g, params, grads)
@@ -180,7 +180,7 @@ def clipped_step(params, grads, learning_rate, max_norm):
     return jax.tree.leaves(right.clipped_step(params, grads, learning_rate, max_norm))
 
 
-# %% right the norm of Optax, and a tree that is flattened
+# %% right the norm from Optax, and a tree that is flattened
 import optax
 
 

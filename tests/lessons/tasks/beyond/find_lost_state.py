@@ -37,4 +37,4 @@ def mended_step(carried, x):
 nothing = jnp.float32(0), jnp.float32(0)
 (_, mean), _ = run(mended_step, nothing, targets[:2])
 (_, late_mean), _ = run(late_step, nothing, targets[:2])
-says(f"It is {mean:.3f}.", f"The late version returns {late_mean:.2f}.")
+says(f"is {mean:.3f}, whereas the late version returns {late_mean:.2f}.")

@@ -4,7 +4,7 @@ says(f"prints {shown.strip()}, without")
 # %% 2
 states = jax.tree.map(lambda leaf: jnp.array([0, 10, 20]), pair.init(None)[1])
 outputs, _ = jax.vmap(pair.apply, in_axes=(None, 0, None))({}, states, None)
-says("outputs are {} {} {}.".format(*outputs))
+says("outputs are {}, {} and {}.".format(*outputs))
 # %% 3
 params, state = pair.init(None)
 for _ in range(3):
@@ -13,4 +13,4 @@ saved = jax.device_get(state)
 four, state = fast_apply(params, state, None)
 five, state = fast_apply(params, state, None)
 again, _ = fast_apply(params, saved, None)
-says(f"{four} {five}, and then {again}.")
+says(f"{four} and {five}, and the third is {again}")

@@ -8,7 +8,7 @@ def three_calls():
 with_copy = three_calls()
 rerun("def transform_with_state(f):", {"Frame(params, copy,": "Frame(params, state,"})
 without_copy = three_calls()
-says(f"With the copy it returns {with_copy}, without it {without_copy}.")
+says(f"the counter returns {with_copy}, and without it {without_copy}.")
 
 
 # %% 2
@@ -27,7 +27,7 @@ def transform(f):
 x = jnp.arange(6.0).reshape(2, 3)
 stateless = transform(line(ours))
 low, high = stateless.apply(stateless.init(None, x), None, x)
-says(f"The output is {low:.0f} and {high:.0f}.")
+says(f"The two outputs are {low:.0f} and {high:.0f}.")
 
 
 # %% 3
@@ -77,4 +77,4 @@ assert history(ours, difference)[2].all()
 rerun("def next_rng_key():", {"rng[0], key = jax": "_, key = jax"})
 zeros = history(ours, difference)[2]
 assert (zeros == zeros[0]).all()
-says(f"It returns {zeros[0]:.0f} everywhere")
+says(f"The difference is {zeros[0]:.0f} everywhere")

@@ -33,4 +33,4 @@ _, kept = fit(loss_fn)
 assert (kept == history).all()
 _, lost = fit(forgetful_loss, strict=False)
 assert lost[-1, 1, 1] < 0.7
-says("If the state is kept, nothing changes", "the accuracy falls below 0.7")
+says("If the state is kept, the accuracy doesn't change", "the accuracy falls below 0.7")

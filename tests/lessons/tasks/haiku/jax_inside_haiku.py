@@ -46,8 +46,8 @@ for function in (normalize_by_scan, normalize_by_loop):
     ends.append(end)
 apart = jax.tree.map(lambda a, b: float(abs(a - b).max()), *ends)
 assert max(jax.tree.leaves(apart)) < 1e-6
-says("They agree to within 1e-6")
+says("The two states agree to within 1e-6")
 counters = [leaf for path in ends[0].values() for name, leaf in path.items() if name == "counter"]
 assert len(counters) == 2
 for counter in counters:
-    says(f"each `counter` is {counter}")
+    says(f"every `counter` is {counter}")

@@ -23,7 +23,7 @@ for same, share, mean in [(False, 1 / 4, 1), (True, 1 / 2, 2)]:
     assert abs((output > 0).mean() - share) < 0.02
     assert abs(output.mean() - mean) < 0.08
     says(f"the mean is about {mean}")
-says("a quarter of the units survive, with the value 4", "about half of them survive")
+says("a quarter of the units survive, with the value 4", "about half of the units survive")
 
 
 # %% 3
@@ -40,5 +40,6 @@ before, after = (
     for function in (one_layer, two_layers)
 )
 weights = before["last"]["w"]
-says(f"{(after['last']['w'] == weights).sum()} of the {weights.size} weights of `last`")
+kept = (after["last"]["w"] == weights).sum()
+says(f"Of the {weights.size} weights that `last` has in the second model, {kept} are the same")
 says(f"All {(after['first']['w'] == weights).sum()} weights of the first model are now in `first`")

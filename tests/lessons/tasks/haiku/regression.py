@@ -26,7 +26,7 @@ running_mean, _ = statistics(state)
 off_by = np.abs((running_mean - mean) / np.sqrt(var)).max()
 assert 0.32 < score < 0.34
 assert 0.0005 < off_by < 0.0015
-says("off by up to 0.001", "between 0.32 and 0.34")
+says("off by up to about 0.001", "between 0.32 and 0.34")
 # %% 3
 not_b = {"linear_regression": {"w": True, "b": False}}
 decayed = optax.chain(optax.add_decayed_weights(0.1, mask=not_b), optimizer)

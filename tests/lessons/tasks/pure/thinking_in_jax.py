@@ -9,7 +9,7 @@ def scale(x, factor):
 
 scaled = jax.jit(scale)
 results = [scaled(10.0, factor) for factor in (2.0, 3.0)]
-says("return {:.0f} and {:.0f}".format(*results), "with one trace")
+says("return {:.0f} and {:.0f}".format(*results), "the function is traced once")
 assert len(count) == 1
 
 
@@ -25,4 +25,4 @@ def by_cond(x):
 for rewritten in (by_where, by_cond):
     derivatives = [jax.jit(jax.grad(rewritten))(x) for x in (0.5, -0.5)]
     assert derivatives == [jax.grad(bent)(x) for x in (0.5, -0.5)]
-    says("they are {:.0f} and {:.0f}, as without `jit`".format(*derivatives))
+    says("the derivatives are {:.0f} and {:.0f}, the same as without `jit`".format(*derivatives))

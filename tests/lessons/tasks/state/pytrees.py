@@ -1,5 +1,5 @@
 # %% 1
-says(f"There are {sum(leaf.size for leaf in jax.tree.leaves(params))}.")
+says(f"There are {sum(leaf.size for leaf in jax.tree.leaves(params))} parameters.")
 
 
 # %% 2
@@ -7,7 +7,7 @@ def norm(tree):
     return jnp.sqrt(sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(tree)))
 
 
-says(f"It is {norm(grads):.2f}.")
+says(f"The norm is {norm(grads):.2f}.")
 
 # %% 3
 trees = [params, update(params, grads), update(params, params)]

@@ -10,7 +10,8 @@ momentum_history = [params]
 for _ in range(steps):
     params, opt_state, _ = momentum_update(params, opt_state, x, y)
     momentum_history.append(params)
-says(f"the numbers are {first_to_stay(history)} and {first_to_stay(momentum_history)}.")
+slow, fast = first_to_stay(history), first_to_stay(momentum_history)
+says(f"{slow} steps without momentum and {fast} steps with it.")
 
 # %% 2
 rerun(
