@@ -129,7 +129,7 @@ LINES = [
     Row("train --timeout 0.5", 2, "--timeout: '0.5' is not a whole number"),
     Row("train --timeout never", 2, "--timeout: 'never' is not a whole number"),
     # devices
-    Row("train --devices 4", 2, "--update jit runs on one device, not on 4; use shard"),
+    Row("train --devices 4", 2, "--update jit runs on one device, not on 4; use --update shard"),
     Row("train --update scan --devices 2", 2, "--update scan runs on one device, not on 2"),
     Row("train --devices 10000", 2, "--devices: 10000 is more than 1024"),
     Row("train --update pmap --devices 16", 2, "16 devices were requested, but JAX has .* with 8"),
@@ -138,9 +138,17 @@ LINES = [
     Row("train --update pmap --devices 10000", 2, "--devices: 10000 is more than 1024"),
     Row("train --update shard --devices 10000", 2, "--devices: 10000 is more than 1024"),
     Row("train --update shard_map --devices 10000", 2, "--devices: 10000 is more than 1024"),
-    Row("train --update pmap --devices 4 --batch-size 30", 2, "30 rows does not divide among 4"),
-    Row("train --update shard --devices 4 --batch-size 30", 2, "30 rows does not divide among 4"),
-    Row("train --update shard_map --devices 3", 2, "32 rows does not divide among 3"),
+    Row(
+        "train --update pmap --devices 4 --batch-size 30",
+        2,
+        "30 rows cannot be divided equally among 4",
+    ),
+    Row(
+        "train --update shard --devices 4 --batch-size 30",
+        2,
+        "30 rows cannot be divided equally among 4",
+    ),
+    Row("train --update shard_map --devices 3", 2, "32 rows cannot be divided equally among 3"),
     # processes
     Row("train --num-processes 0", 2, "--num-processes: 0 is less than 1"),
     Row("train --num-processes two", 2, "--num-processes: 'two' is not a whole number"),
@@ -150,12 +158,18 @@ LINES = [
     Row("train --process-id 0", 2, "--num-processes and --process-id need --coordinator"),
     Row("train --update shard --coordinator", 2, "--coordinator: expected one argument"),
     Row(
-        f"train {MEET} --process-id 0", 2, "--update jit runs in one process; with many, use shard"
+        f"train {MEET} --process-id 0",
+        2,
+        "--update jit runs in one process; with several processes, use",
     ),
     Row(f"train --update pmap {MEET} --process-id 0", 2, "--update pmap runs in one process"),
     Row("train --checkpoint-dir gs://bucket/run", 2, "'gs://bucket/run' is not a folder"),
     Row("train --coordinator auto", 2, "--update jit runs in one process"),
-    Row("train --update shard --coordinator auto", 2, "JAX does not learn from a scheduler"),
+    Row(
+        "train --update shard --coordinator auto",
+        2,
+        "JAX could not get information about the processes",
+    ),
     Row(
         "train --update shard --coordinator auto --num-processes 2 --process-id 0",
         2,
@@ -198,7 +212,7 @@ LINES = [
     Row("train --plot curves.txt", 2, r"--plot: 'curves\.txt' does not end in \.png"),
     Row("train --plot .png", 2, r"--plot: '\.png' does not end in \.png"),
     Row("train --plot FOLDER/no/curves.png", 2, "cannot be written: No such file or directory"),
-    Row("train --plot FOLDER/folder.png", 2, "cannot be written: it is a folder"),
+    Row("train --plot FOLDER/folder.png", 2, "cannot be written: the path is a folder"),
     Row("train --plot FOLDER/file/curves.png", 2, "cannot be written: Not a directory"),
     Row("train --plot /proc/x.png", 2, "'/proc/x.png' cannot be written: No such file"),
     Row(f"train --plot FOLDER/{LONG}.png", 2, "cannot be written: File name too long"),
@@ -234,7 +248,7 @@ LINES = [
     Row("explain FOLDER/model.py:q", 2, "q was not found: there is no q$"),
     Row("explain FOLDER/model.py:double.q", 2, "double.q was not found: there is no q$"),
     Row("explain FOLDER/model.py:Counter.cuont", 2, r"no cuont; did you mean count\?$"),
-    Row("explain FOLDER/model.py:size", 2, "size is not a function, but of type int$"),
+    Row("explain FOLDER/model.py:size", 2, "size is not a function but a value of type int$"),
     Row("explain FOLDER/model.py:counter.broken", 2, "broken cannot be read: KeyError: 'no'$"),
     Row("explain FOLDER/model.py:Net", 2, "Net belongs to a Haiku module, .* name pair.apply$"),
     Row("explain FOLDER/model.py:Net.__call__", 2, "Net.__call__ belongs to a Haiku module"),
@@ -258,7 +272,7 @@ LINES = [
     Row(
         "explain FOLDER/model.py:double",
         2,
-        r"--args do not fit double\(x\): missing a required argument: 'x'$",
+        r"the arguments in --args do not fit double\(x\): missing a required argument: 'x'$",
     ),
     Row(
         "explain FOLDER/model.py:double --args 1,2", 2, r"fit double\(x\): too many positional arg"
@@ -268,9 +282,14 @@ LINES = [
     Row(
         "explain FOLDER/model.py:Timer.count",
         2,
-        "Timer.count needs an instance, which may need --init: TypeError: .*'limit'$",
+        "Timer.count must be called on an instance, and --init may be needed to create the "
+        "instance: TypeError: .*'limit'$",
     ),
-    Row("explain FOLDER/model.py:Timer.count --init 0", 2, "an instance: ZeroDivisionError: "),
+    Row(
+        "explain FOLDER/model.py:Timer.count --init 0",
+        2,
+        "an instance, which cannot be created: ZeroDivisionError: ",
+    ),
     Row("explain FOLDER/model.py:Timer.count --init '['", 2, r"--init: .*\["),
     Row("explain FOLDER/model.py:Timer.count --init y", 2, "--init cannot be evaluated: NameError"),
     Row("explain FOLDER/model.py:double --init 1", 2, "--init is for a method .* not for double"),
@@ -287,11 +306,15 @@ LINES = [
     Row("exercises --dir FOLDER/file", 2, "file is not a folder$"),
     Row("exercises list --course FOLDER/no", 2, "there is no exercise in .*no"),
     Row("exercises export", 2, "the following arguments are required: DIR"),
-    Row("exercises export FOLDER", 2, "is not empty, and nothing in it is overwritten$"),
+    Row("exercises export FOLDER", 2, "is not empty, and this command does not overwrite files"),
     Row("exercises export FOLDER/file", 2, "file is not a folder$"),
     Row("exercises export FOLDER/new --format pdf", 2, "--format: invalid choice: 'pdf'"),
     Row("exercises grade FOLDER/no", 2, "no is not a folder$"),
-    Row("exercises grade FOLDER --out FOLDER/file", 2, "file exists and is no table of grades"),
+    Row(
+        "exercises grade FOLDER --out FOLDER/file",
+        2,
+        "file already exists and is not a table of grades",
+    ),
     Row("exercises grade FOLDER --out FOLDER/no/grades.csv", 2, "no is not a folder$"),
     # what it does while it is traced
     Row("explain FOLDER/model.py:leaves", 1, "leaves raises SystemExit: 0 while it is traced$"),

@@ -271,7 +271,7 @@ def test_the_parts_of_all_processes_are_the_whole_batches(count, remainder):
 def test_parts_that_do_not_divide_a_batch_are_refused():
     with pytest.raises(BatchDivisionError) as caught:
         hs.batches(DATA, 5, part=(0, 2))
-    assert "a batch of 5 rows does not divide among 2" in str(caught.value)
+    assert "a batch of 5 rows cannot be divided equally among 2" in str(caught.value)
 
 
 @pytest.mark.parametrize(("count", "lengths"), [(1, [1] * 3), (2, [2, 1]), (3, [3]), (9, [3])])
@@ -313,7 +313,7 @@ def test_padding_keeps_a_mask_of_the_user(dtype, shape):
 
 def test_parts_of_a_last_batch_are_equal_or_named():
     data = {"x": np.arange(10)}
-    with pytest.raises(BatchDivisionError, match="2 rows does not divide among 4 parts"):
+    with pytest.raises(BatchDivisionError, match="2 rows cannot be divided equally among 4 parts"):
         hs.batches(data, 8, remainder="keep", part=(3, 4))
     assert len([*hs.batches(data, 8, part=(3, 4))]) == 1
     parts = [[*hs.batches(data, 8, remainder="keep", part=(i, 2))] for i in (0, 1)]

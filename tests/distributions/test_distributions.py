@@ -153,6 +153,6 @@ def test_there_is_a_command(empty_environment, tmp_path):
 def test_a_command_that_needs_more_says_what_to_install(empty_environment, tmp_path):
     ran = run(empty_environment, "-m", "haiku_state", "train", folder=tmp_path)
     assert ran.returncode == 1
-    [line] = re.findall(r"`python -m (pip install .+)` adds it\n", ran.stderr)
+    [line] = re.findall(r"`python -m (pip install .+)` installs it\n", ran.stderr)
     assert line == 'pip install "scikit-learn>=1.5.2"'
     pip(empty_environment, *shlex.split(line)[1:], "--dry-run")

@@ -105,7 +105,7 @@ def test_a_file_is_not_written(tmp_path):
     found = compare(lambda x: (file.write_text("x"), x)[1], (X,))
     assert not found.equal
     assert not file.exists()
-    assert str(found).endswith("call 1 would change something that cannot be put back.")
+    assert str(found).endswith("call 1 would change something that cannot be restored.")
 
 
 def test_what_jax_calls_back_is_called_in_both(capsys):

@@ -233,7 +233,7 @@ def test_a_number_that_is_needed_is_passed_as_it_is():
 
     report = hs.explain(power, x, 3)
     assert report.error is None
-    assert "numbers as arguments" in str(report)
+    assert "calls with other numbers" in str(report)
 
 
 def test_nothing_is_computed_on_the_arguments():
@@ -427,8 +427,8 @@ def test_what_could_not_be_seen_is_told_in_the_reader_s_language(monkeypatch):
 
     report = hs.explain(power, x, 3)
     monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
-    assert "函数需要它们的具体值" in str(report)
-    assert "numbers as arguments" in report.to_json()
+    assert "函数需要实参的具体值" in str(report)
+    assert "calls with other numbers" in report.to_json()
 
 
 def test_a_default_of_a_dataclass_is_one_note():
@@ -475,7 +475,7 @@ def test_changes_of_a_numpy_argument_could_not_be_seen():
         return a.sum()
 
     report = hs.explain(call, np.ones(3))
-    assert any("NumPy arrays that are arguments" in text for text in report.unseen)
+    assert any("changes to NumPy arguments" in text for text in report.unseen)
 
 
 class Unhashable:
@@ -701,7 +701,7 @@ def test_items_of_an_array_are_replaced_and_not_added():
         return x
 
     (finding,) = hs.explain(see, x).findings
-    assert finding.advice.words.startswith("Let the caller change it")  # jit takes no set
+    assert finding.advice.words.startswith("Let the caller make this change")  # jit takes no set
 
 
 def test_a_flag_is_told_what_becomes_of_its_branches():
@@ -824,10 +824,10 @@ FIT = [
     (leaks_in_a_gradient, x, ["`has_aux=True`", "second output"], ["Take `kept`", "next call"]),
     (branches_on_a_draw, x, ["`jnp.where`"], []),
     (changes_an_argument, {"w": x}, ["Change a copy", "is lost unless"], ["later calls", "Take"]),
-    (removes_an_item, x, ["Let the caller change it"], ["Take", "not part of"]),
-    (adds_to_a_set, x, ["Let the caller change it"], ["Take", "not part of"]),
+    (removes_an_item, x, ["Let the caller make this change"], ["Take", "not part of"]),
+    (adds_to_a_set, x, ["Let the caller make this change"], ["Take", "not part of"]),
     (keeps_a_function, x, ["do not store it"], ["Take"]),
-    (changes_a_setting, x, ["Do this before the call"], ["jnp.where", "Take"]),
+    (changes_a_setting, x, ["Do this before or after the call"], ["jnp.where", "Take"]),
 ]
 
 

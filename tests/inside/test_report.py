@@ -51,7 +51,7 @@ def report(file):
     finding = Finding("mutation", "counter.n", file, 2, "attribute", "0", "1")
     finding = dataclasses.replace(finding, advice=advice("mutation", "attribute", "counter.n"))
     note = Finding("frozen value", "scale", file, 3, "number", "2.0", "2.0")
-    return Report("tick", (finding,), (note,), ("the inside of numpy.dot",))
+    return Report("tick", (finding,), (note,), ("what happens inside numpy.dot",))
 
 
 TEXT = """\
@@ -60,7 +60,7 @@ TEXT = """\
 mutation: counter.n  train.py:2
   2 | counter.n += 1
   0 → 1
-  jit runs this line only while it traces: later calls of the compiled program do not
+  jit runs this line only while it traces: later calls to the compiled program do not
   change `counter.n`.
   Take `counter.n` as an argument and return its new value along with the output; the
   caller passes that value to the next call.
@@ -79,15 +79,15 @@ mutation: counter.n  train.py:2
         hk.set_state("count", count)
         return x * count
 
-Notes: this call changes none of these values, but a later change is not seen.
+Notes: this call does not change these values, and jit would not see a later change.
 
 frozen value: scale  train.py:3
   3 | return x * counter.n * scale
   2.0
 
 What could not be seen:
-  - the inside of numpy.dot
-  - branches that this call did not take, and what other arguments would do"""
+  - what happens inside numpy.dot
+  - branches that this call did not take, and calls with other arguments"""
 
 
 def test_the_text_says_what_and_where_and_what_to_write_instead(report):
@@ -236,4 +236,4 @@ def test_the_json_is_stable_and_english(report, monkeypatch):
     told = finding["advice"]
     assert (told["is_argument"], told["is_result"], told["example"]) == (True, True, "state")
     assert told["words"].startswith("Take `counter.n` as an argument")
-    assert content["unseen"] == ["the inside of numpy.dot"]
+    assert content["unseen"] == ["what happens inside numpy.dot"]

@@ -309,9 +309,9 @@ def test_init_does_without_the_axis_and_apply_says_how_to_bind_it():
         pair.apply(params, state, None, x, True)
     assert str(caught.value) == (
         "the axis 'devices' is used, but it is not bound here.\n"
-        "  why:   only pmap, vmap and shard_map bind an axis, under the name that they are given, "
-        "and so do pmap_update and shard_map_update; everywhere else, leave the axis out, as with "
-        "cross_replica_axis=None\n"
+        "  why:   only pmap, vmap and shard_map, as well as pmap_update and shard_map_update, bind "
+        "an axis, under the name that is passed to them; everywhere else, do not use an axis, for "
+        "example by setting cross_replica_axis=None\n"
         "  more:  python -m haiku_state read update/pmapped_update"
     )
     with pytest.raises(UnboundAxisError, match=r"^the axis 'devices'"):
@@ -383,12 +383,12 @@ REFUSED = {
     "axis before": ({"axis": (0, -3)}, ROWS, True, no_such_axis((0, -3))),
     "no axis": ({"axis": ()}, ROWS, True, no_such_axis(())),
     "a number as axis": ({"axis": -2}, ROWS, True, no_such_axis(-2)),
-    "eps": ({"eps": -1e-5}, ROWS, True, ("eps", -1e-5, "0 or more")),
+    "eps": ({"eps": -1e-5}, ROWS, True, ("eps", -1e-5, "a number of at least 0")),
     "eps NaN": (
         {"eps": float("nan")},
         ROWS,
         True,
-        ("eps", "nan", "0 or more"),
+        ("eps", "nan", "a number of at least 0"),
     ),
     "string": ({}, ROWS, "False", ("is_training", "'False'", "a bool")),
     "None": ({}, ROWS, None, ("is_training", "None", "a bool")),
@@ -430,8 +430,8 @@ def test_a_state_of_another_number_of_channels_is_refused(is_training):
     name = "hidden" if is_training else "average"
     assert str(caught.value) == (
         f"state['batch_norm/~/mean_ema']['{name}'] is (1, 1), but it must be (1, 3).\n"
-        "  why:   init sets all shapes from the features of its inputs and the arguments of the "
-        "module: both must be the same in apply\n"
+        "  why:   init determines all shapes from the features of its inputs and the arguments of "
+        "the module: both must be the same in apply\n"
         "  more:  python -m haiku_state read haiku/pure_pair"
     )
 

@@ -154,7 +154,7 @@ def test_a_decay_rate_outside_the_unit_interval_is_refused(decay):
     pair = exponential(decay)
     with pytest.raises(ArgumentError) as caught:
         pair.init(None, jnp.float32(0))
-    assert caught.value.what == (f"decay_rate is {decay}, but it must be in [0, 1).")
+    assert caught.value.what == (f"decay_rate is {decay}, but it must be a number in [0, 1).")
 
 
 pairs = st.sampled_from([SUM_AND_COUNT, *map(exponential, DECAYS)])
@@ -259,7 +259,7 @@ REFUSED = {
     ),
     "negative": (
         {"warmup_length": -1, "zero_debias": False},
-        "warmup_length is -1, but it must be 0 or more.",
+        "warmup_length is -1, but it must be a number of at least 0.",
     ),
 }
 

@@ -259,7 +259,7 @@ def differ(option: str, first: str, second: str, *others: str) -> Scenario:
         f"{option} {first} and {second}",
         [(option, first, *others), (option, second, *others)],
         [2, 2],
-        rf"processes disagree.*{name}",
+        rf"processes have different settings.*{name}",
     )
 
 
@@ -283,13 +283,13 @@ SCENARIOS = [
         "--seed 1 in the third of three",
         [(), (), ("--seed", "1")],
         [2, 2, 2],
-        r"processes disagree.*seed",
+        r"processes have different settings.*seed",
     ),
     Scenario(
         "--num-processes 2 and 3",
         [("--num-processes", "2"), ("--num-processes", "3")],
         [{2, *LOST}] * 2,
-        r"processes disagree.*num_processes|could not join",
+        r"processes have different settings.*num_processes|could not join",
         is_told=True,
     ),
     Scenario(

@@ -37,14 +37,14 @@ LIMIT = 400  # seconds that a process may take before it is killed, and the test
 LOST = """\
 haiku_state.errors.processes.LostProcessError: process %d of 2 is waiting for another process, \
 which has died or has been stuck for %d s.
-  why:   each update needs all processes: if one process is lost, all of them stop; start all of \
-them again from the last checkpoint
+  why:   each update needs all processes: if one process is lost, all of them stop, so start all \
+of them again from the last checkpoint
   more:  python -m haiku_state read api/processes
 """
 JOINING = """\
 haiku_state: process %d of 2 joins the others at %s and waits for them for at most %d s. If JAX \
-aborts it with a stack dump, now or later, then a process is missing or lost, or two have the same \
-process_id: look at what the other processes printed.
+aborts this process with a stack dump, now or later, then a process is missing or lost, or two \
+processes have the same process_id: look at what the other processes printed.
 """
 
 
@@ -225,8 +225,9 @@ def test_processes_that_disagree_say_so(workers, count, found):
 
 
 DISAGREE = """\
-haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
-  why:   all processes run one program on one train state: start each process with the same settings
+haiku_state.errors.processes.ProcessStartError: the processes have different settings: %s.
+  why:   all processes run the same program on the same train state: start each process with the \
+same settings
   more:  python -m haiku_state read api/processes
 """
 
@@ -234,7 +235,9 @@ haiku_state.errors.processes.ProcessStartError: the processes disagree: %s.
 def test_a_setting_that_process_0_lacks_is_named_and_nan_is_nan():
     settings = [{"lr": float("nan")}, {"lr": float("nan"), "seed": 1}]
     found = arguments.settings_differ(settings).what
-    assert found == ("the processes disagree: seed=None (process_id=0), seed=1 (process_id=1).")
+    assert found == (
+        "the processes have different settings: seed=None (process_id=0), seed=1 (process_id=1)."
+    )
     assert arguments.settings_differ(settings[:1] * 2) is None
 
 
@@ -278,14 +281,14 @@ def test_batches_that_change_their_shape_at_other_places_end_both_processes(work
         assert code != 0, text
         assert worker.printed() == []
         said.append(text)
-    assert re.search("number of the batch: [34]|is waiting for another process", "".join(said))
+    assert re.search("batch number: [34]|is waiting for another process", "".join(said))
 
 
 DIFFER = """\
 haiku_state.errors.updates.ReplicaMismatchError: the replicas differ:
     train_state['b']
-  why:   each process creates its own copy, so all processes must start from the same seed or the \
-same file
+  why:   each process creates its own copy of the train state, so all processes must start from \
+the same seed or the same file
   more:  python -m haiku_state read update/meshes
 """
 
@@ -299,7 +302,7 @@ def test_processes_that_save_different_checkpoints_say_so(workers, tmp_path, wha
     for worker in both:
         code, text = worker.end()
         assert code == 1, text
-        assert f"the processes disagree: {what}=" in text
+        assert f"the processes have different settings: {what}=" in text
     assert [*tmp_path.iterdir()] == []
 
 
@@ -423,8 +426,8 @@ UNJOINED = """\
 haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not join the others at \
 {address}: one of them is missing or has a different num_processes, or two of them have \
 the same process_id, such as {index}.
-  why:   start each process once, on a machine that can reach that address, with the same \
-num_processes and a process_id of its own
+  why:   start each process once, on a machine that can reach this address, and give all \
+processes the same num_processes but different values of process_id
   more:  python -m haiku_state read api/processes
 """
 
@@ -496,8 +499,8 @@ def test_a_process_that_ends_early_and_well_is_told_of_it_and_not_aborted(worker
 
 
 UNFINISHED = """\
-haiku_state: process %d of 2 has finished, but another process has failed, or has not finished: \
-it may be waiting for this one
+haiku_state: process %d of 2 has finished, but another process has failed or has not finished, \
+and it may be waiting for this process
 """
 
 
@@ -540,9 +543,11 @@ def test_several_cpu_devices_and_an_old_jax(workers):
 
 
 OLD = """\
-ProcessStartError: each process has 2 CPU devices, but this JAX can connect only one of them.
-  why:   before JAX 0.4.33, the devices of a process connected one after the other, while each of \
-them waited for all the others, so the first update would never end
+ProcessStartError: each process has 2 CPU devices, but this version of JAX can connect only one of \
+them.
+  why:   before JAX 0.4.33, the devices of a process connect one after the other, although each of \
+them waits for all the others, so the first update would never end: use one device in each \
+process, or install a newer JAX
   more:  python -m haiku_state read api/processes
 """
 
@@ -579,7 +584,7 @@ def test_a_bad_timeout_is_named(timeout):
 
 TIMEOUT = """\
 ArgumentError: timeout is {0!r}, but it must be a positive number of seconds.
-  why:   after that time without progress the process ends with a message
+  why:   if a process makes no progress for this long, it ends with a message
   more:  python -m haiku_state read api/processes
 """
 
@@ -600,7 +605,7 @@ SLURM = {
     "SLURM_LOCALID": "0",
     "SLURM_STEP_NUM_NODES": "1",
 }
-UNKNOWN = "it recognizes no scheduler"
+UNKNOWN = "JAX does not recognize a scheduler here"
 
 
 @pytest.mark.parametrize(
@@ -633,11 +638,11 @@ def test_no_arguments_and_no_scheduler(monkeypatch, variables, reasons):
 
 
 ENVIRONMENT = """\
-ProcessStartError: no address was given, and JAX does not learn from a scheduler which processes \
-there are: {reason}.
-  why:   without an address, JAX reads the variables of the scheduler that started the process \
-(Slurm, Open MPI, Kubernetes, a TPU pod); without one, pass the address, the number of processes \
-and the id of this process
+ProcessStartError: no address was given, and JAX could not get information about the \
+processes from a scheduler: {reason}.
+  why:   without an address, JAX reads the environment variables of the scheduler that started the \
+process (Slurm, Open MPI, Kubernetes, a TPU pod); if there is no scheduler, pass the address, the \
+number of processes and the id of this process
   more:  python -m haiku_state read api/processes
 """
 
@@ -647,7 +652,9 @@ def test_open_mpi_5_without_mpi4py(monkeypatch):
     without_scheduler(monkeypatch)
     for name in ("SIZE", "RANK", "LOCAL_RANK"):
         monkeypatch.setenv(f"OMPI_COMM_WORLD_{name}", "1")
-    with pytest.raises(ProcessStartError, match="does not learn from a scheduler") as error:
+    with pytest.raises(
+        ProcessStartError, match="could not get information about the processes"
+    ) as error:
         start_processes()
     assert UNKNOWN in str(error.value) or "mpi4py" in str(error.value)
 
@@ -671,8 +678,8 @@ def test_jax_has_already_started():
 
 LATE = """\
 LateStartError: JAX has already started in this process.
-  why:   JAX looks for the devices of all processes once, when it starts: call start_processes \
-once, before the first array
+  why:   JAX looks for the devices of all processes only once, when it starts: call \
+start_processes once, before you create the first array
   more:  python -m haiku_state read api/processes
 """
 
@@ -688,7 +695,7 @@ def test_a_port_that_is_taken(workers):
 TAKEN = """\
 ProcessStartError: process 0 cannot listen at localhost:{port}: Address already in use.
   why:   the port must be free on the machine of process 0, and only one process may have \
-process_id=0; choose another port in all processes
+process_id=0; choose a different port in all processes
   more:  python -m haiku_state read api/processes
 """
 
@@ -766,4 +773,4 @@ def test_the_global_batch_of_one_process():
 def test_rows_that_do_not_divide():
     with pytest.raises(BatchDivisionError) as error:
         global_batch({"x": np.ones((6, 3), np.float32)}, hs.data_mesh(jax.devices()[:4]))
-    assert error.value.what == ("a batch of 6 rows does not divide among 4 devices.")
+    assert error.value.what == ("a batch of 6 rows cannot be divided equally among 4 devices.")

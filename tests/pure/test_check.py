@@ -97,7 +97,7 @@ BROKEN = {
         jax.tree.map(lambda leaf: jnp.stack([leaf] * 4), STATE),
         errors.DeviceStackedError,
         "state['batch_norm/~/mean_ema']['counter'] has shape (4,) instead of (): "
-        "it has a leading axis.",
+        "it has an extra leading axis.",
     ),
     "no state at all": (None, errors.StateStructureError, None),
 }
@@ -254,8 +254,8 @@ def test_one_frozen_normalization_does_not_cost_the_others_their_protection():
         with pytest.raises(errors.CounterStoppedError) as caught:
             jax.eval_shape(make(loss_of(True), SGD), made, {"x": X})
         assert str(caught.value).endswith(
-            "yet evaluation looks plausible. If some state is meant to stay unchanged, exempt it: "
-            "`frozen=lambda module, *_: module in ['pretrained/~/mean_ema', "
+            "yet the evaluation looks plausible. If some state is meant to stay unchanged, exempt "
+            "it: `frozen=lambda module, *_: module in ['pretrained/~/mean_ema', "
             "'pretrained/~/var_ema']`\n"
             "  more:  python -m haiku_state read haiku/batch_norm"
         )

@@ -924,24 +924,24 @@ NO_KEY = (errors.MissingKeyError, "random numbers are drawn, but rng is None.")
 NO_PARAMETER = (errors.UninitializedParameterError, "params['~']['w'] is not in params.")
 NO_STATE = (
     errors.UninitializedStateError,
-    "state['~']['x'] is read before anything has written it.",
+    "state['~']['x'] is read before it has been written.",
 )
 NO_PLACE = (
     errors.StatelessTransformError,
-    "the function was transformed without a place for state, as by hk.transform.",
+    "the function was transformed without support for state, for example by hk.transform.",
 )
 ERRORS = {
     "constructed": (constructed, *NO_KEPT, "the init or apply that is running"),
     "called": (lambda hk: leaked(hk)(), *NO_KEPT, "the init or apply that is running"),
     "property": (lambda hk: leaked(hk).value, *NO_KEPT, "the init or apply that is running"),
     "get_parameter": (parameter, *NO_FRAME, "the init or apply that is running"),
-    "get_state": (lambda hk: hk.get_state("x", (), init=jnp.ones), *NO_FRAME, "outside it"),
+    "get_state": (lambda hk: hk.get_state("x", (), init=jnp.ones), *NO_FRAME, "none is running"),
     "set_state": (lambda hk: hk.set_state("x", 1), *NO_FRAME, "the init or apply that is running"),
     "next_rng_key": (key, *NO_FRAME, "the init or apply that is running"),
     "running_init": (lambda hk: hk.running_init(), *NO_FRAME, "the init or apply that is running"),
-    "no key in init": (init(key), *NO_KEY, "draws from the key"),
-    "no key in apply": (apply(key), *NO_KEY, "draws from the key"),
-    "no key for a parameter": (init(random_parameter), *NO_KEY, "draws from the key"),
+    "no key in init": (init(key), *NO_KEY, "from the key that it is given"),
+    "no key in apply": (apply(key), *NO_KEY, "from the key that it is given"),
+    "no key for a parameter": (init(random_parameter), *NO_KEY, "from the key that it is given"),
     "no parameter": (apply(parameter), *NO_PARAMETER, "init creates"),
     "no parameter, nor key": (apply(random_parameter), *NO_PARAMETER, "init creates"),
     "no parameter of a module": (
@@ -958,17 +958,17 @@ ERRORS = {
     "state without init": (
         apply(lambda hk: hk.get_state("x")),
         *NO_STATE,
-        "only reads what was written",
+        "only reads a value that was written",
     ),
     "the same in init": (
         init(lambda hk: hk.get_state("x", (2,))),
         *NO_STATE,
-        "only reads what was written",
+        "only reads a value that was written",
     ),
     "state without shape": (
         init(lambda hk: hk.get_state("x", init=jnp.ones)),
         *NO_STATE,
-        "only reads what was written",
+        "only reads a value that was written",
     ),
     "stateless init": (
         lambda hk: stateless(hk).init(None),

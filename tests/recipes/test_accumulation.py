@@ -350,7 +350,10 @@ def test_the_gradients_of_half_precision_params_are_summed_in_float32():
 def test_rows_that_do_not_divide_are_named(batch, rows):
     with pytest.raises(BatchDivisionError) as caught:
         accumulate(drawing_loss, 4, statistics="each")({"w": jnp.ones(2)}, {}, None, batch)
-    assert caught.value.what == f"a batch of {rows} rows does not divide among 4 microbatches."
+    assert (
+        caught.value.what
+        == f"a batch of {rows} rows cannot be divided equally among 4 microbatches."
+    )
 
 
 @pytest.mark.parametrize(

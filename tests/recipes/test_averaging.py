@@ -158,20 +158,20 @@ def test_what_is_frozen_has_its_own_value():
         np.testing.assert_allclose(average["b"], 0.8 * 1 + 0.2 * 0.5, rtol=1e-6)
     with pytest.raises(MissingAverageError) as caught:
         averaged_params(train(optimizer).opt_state)
-    assert caught.value.what == "there is no average of:\n    params['linear']['w']"
+    assert caught.value.what == "the opt_state holds no average of:\n    params['linear']['w']"
 
 
 def test_a_train_state_without_an_average_is_named():
     with pytest.raises(MissingAverageError) as caught:
         averaged_params(start(optax.sgd(0.1)))
-    assert caught.value.what == ("there is no average of:\n    params")
+    assert caught.value.what == ("the opt_state holds no average of:\n    params")
 
 
 @pytest.mark.parametrize("decay", [1.0, -0.1, float("nan")])
 def test_a_decay_out_of_range_is_named(decay):
     with pytest.raises(ArgumentError) as caught:
         average_params(optax.sgd(0.1), decay)
-    assert caught.value.what == f"decay_rate is {decay}, but it must be in [0, 1)."
+    assert caught.value.what == f"decay_rate is {decay}, but it must be a number in [0, 1)."
 
 
 def test_an_update_without_the_params_is_named():
@@ -375,7 +375,7 @@ def test_the_average_of_a_state_is_of_its_dtype():
 def test_a_decay_of_the_state_out_of_range_is_named():
     with pytest.raises(ArgumentError) as caught:
         average_state(lambda train_state, batch: (train_state, {}), 1.0)
-    assert caught.value.what == "decay_rate is 1.0, but it must be in [0, 1)."
+    assert caught.value.what == "decay_rate is 1.0, but it must be a number in [0, 1)."
 
 
 def test_the_average_of_a_function_that_makes_an_optimizer_is_refused():

@@ -117,7 +117,7 @@ def test_a_predicate_that_holds_for_no_param_is_named():
     with pytest.raises(NothingFrozenError) as caught:
         optimizer.init({"linear": {"w": jnp.ones(2), "b": jnp.ones(2)}})
     assert caught.value.what == (
-        "the predicate matches no leaf. The leaves are:\n"
+        "the predicate does not match any leaf. The leaves are:\n"
         "    params['linear']['b']\n"
         "    params['linear']['w']"
     )

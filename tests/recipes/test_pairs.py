@@ -278,7 +278,7 @@ def test_what_is_frozen_outside_cannot_be_frozen_again_inside(name):
     with pytest.raises(NothingFrozenError) as caught:
         start(make(2 * (f"freeze {name}",))[0])
     assert caught.value.what == (
-        f"the predicate matches no leaf. The leaves are:\n    params['linear']['{other}']"
+        f"the predicate does not match any leaf. The leaves are:\n    params['linear']['{other}']"
     )
 
 

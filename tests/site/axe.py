@@ -9,13 +9,13 @@ import itertools
 import sys
 from pathlib import Path
 
+from anchors import NOT_LOADED
+
 from haiku_state.errors.language import languages
 
 ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build/site"
 RUN = "axe.run({resultTypes: ['violations']})"
-NOT_LOADED = "script[data-src]"
-NOT_LAID_OUT = ".bd-article section :is(section, dl.py):not([style])"
 VIEWS = [*itertools.product(languages(), ("light", "dark"), (360, 1280))]
 
 
@@ -38,8 +38,7 @@ def main() -> int:
             tab = context.new_page()
             for page in pages:
                 tab.goto((SITE / language / page).as_uri())
-                for later in (NOT_LOADED, NOT_LAID_OUT):
-                    tab.wait_for_selector(later, state="detached")
+                tab.wait_for_selector(NOT_LOADED, state="detached")
                 tab.evaluate(script)
                 result = tab.evaluate(RUN)
                 clean += not result["violations"]

@@ -7,6 +7,7 @@ for Windows have the same wheel in them. Each extra is resolved, and one is inst
 import html
 import os
 import re
+import runpy
 import shutil
 import sys
 from importlib.metadata import version
@@ -14,9 +15,14 @@ from pathlib import Path
 
 import pytest
 from chinese import ZH
+from haiku_site.content.install import newest_sets
 from user import User
 
-SITE = Path(__file__).parents[2] / "build/site"
+from haiku_state.commands.doctor.versions import read_sets
+
+ROOT = Path(__file__).parents[2]
+SITE = ROOT / "build/site"
+INTERPRETERS = runpy.run_path(str(ROOT / "toxfile.py"))["installed"]()
 CODE = re.compile(r"<pre>(.*?)</pre>", re.DOTALL)
 EXTRA = re.compile(r'python -m pip install "[^"]*\[([\w,]+)\][^"]*"')
 
@@ -65,6 +71,23 @@ def test_the_first_lines_install_what_the_home_page_runs(reader):
     (reader.folder / "first.py").write_text(program, encoding="utf-8")
     ran = run(reader, "source env/bin/activate; python first.py")
     assert ran.stdout.split() == ["1", "2", "3"], ran.stderr
+
+
+@pytest.mark.parametrize(("pythons", "pins"), newest_sets(read_sets()))
+def test_the_lines_of_each_python_find_what_they_name(pythons, pins, reader):
+    [lines] = [
+        text
+        for text in blocks("en")
+        if f"jax=={pins['jax']} " in text and "python3 -m venv" in text
+    ]
+    for python in pythons:
+        interpreter = shutil.which(f"python{python}", path=os.pathsep.join(INTERPRETERS))
+        if interpreter is None:
+            pytest.skip(f"there is no Python {python}")
+        own = re.sub(r"\benv\b", f"env{python}", lines.replace("python3 ", f"{interpreter} "))
+        ran = run(reader, f"{own} --dry-run")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        assert f"jax-{pins['jax']}" in ran.stdout
 
 
 def test_each_extra_can_be_installed(reader):

@@ -19,6 +19,15 @@ def cell(code, *tags):
     return nodes.container("", source, nb_element="cell_code", classes=classes)
 
 
+def question(answers=1):
+    """Return a cell as the transform of questions has made it: its answer stands folded in it."""
+    asked = cell(WRONG, "predict")
+    for _ in range(answers):
+        said = nodes.paragraph("", "It prints 1.")
+        asked += Fold("", said, prompt_show="", kind="answer")
+    return asked
+
+
 def card(*children):
     document = new_document("page")
     here = BugHere(kind="state", fate="doubled")
@@ -28,30 +37,30 @@ def card(*children):
     return section
 
 
-def test_a_card_shows_the_question_and_folds_the_cause():
+def test_a_card_shows_its_chips_and_one_fold_holds_the_answer_and_the_cause():
     cause, right = nodes.paragraph("", "Because."), cell(RIGHT)
-    section = card(nodes.paragraph("", "What?"), cell(WRONG, "predict"), cause, right)
-    assert (section["classes"], section["ids"]) == (["hs-bug"], ["bug-a"])
-    _title, chips, _question, _cell, folded = section.children
+    section = card(nodes.paragraph("", "What?"), question(), cause, right)
+    assert (section["classes"], section["ids"]) == (["hs-card", "hs-bug"], ["bug-a"])
+    _title, chips, _question, asked, folded = section.children
     assert chips.astext() == "silentstate → held twice"
-    assert chips["translatable"] is False
+    assert not list(asked.findall(Fold))
     assert isinstance(folded, Fold)
-    assert folded.children == [cause, right]
+    assert [folded[0].astext(), *folded[1:]] == ["It prints 1.", cause, right]
 
 
 def test_the_lines_that_the_fix_changes_are_highlighted():
     trace, right = cell("hs.record_trace(bug)"), cell(RIGHT)
-    card(cell(WRONG, "predict"), trace, right)
+    card(question(), trace, right)
     [block] = right.findall(nodes.literal_block)
     assert block["highlight_args"] == {"hl_lines": [2]}
     [block] = trace.findall(nodes.literal_block)
     assert "highlight_args" not in block
 
 
-@pytest.mark.parametrize("cells", [0, 2])
-def test_a_card_has_one_question(cells):
-    with pytest.raises(ValueError, match=r"bug-a.* one cell"):
-        card(*(cell(WRONG, "predict") for _ in range(cells)))
+@pytest.mark.parametrize("answers", [0, 2])
+def test_a_card_has_one_question(answers):
+    with pytest.raises(ValueError, match=r"bug-a.* one question"):
+        card(question(answers))
 
 
 PAGE = (DOCS / "reference/bug_gallery.md").read_text(encoding="utf-8")

@@ -153,6 +153,8 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
     assert first.partition("\n\n")[2] == (
         "# One *lesson*\n\n> **Before**\n>\n"
         r"> Take “the part”, [JAX](https://docs.jax.dev) and 2 \* 3."
+        "\n\nTo install what this notebook needs: "
+        '`python -m pip install "./haiku_state--py3-none-any.whl[lab]"`'
     )
     assert second == "With $x_1$ and `a_b`:\n\n$$\nx^2\n$$"
     third, _separator, drawing = third.partition("\n\n[drawing-1]: data:image/svg+xml;base64,")

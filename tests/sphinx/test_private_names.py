@@ -3,8 +3,6 @@
 import importlib
 import re
 import sys
-from importlib.util import find_spec
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -125,16 +123,6 @@ def test_what_is_needed_later_is_looked_for_first(lost, tmp_path):
         delattr(getattr(app, part), name)
     with pytest.raises(compat.LostNameError, match=lost):
         compat._check_settings(app)
-
-
-def test_the_theme_measures_what_is_taken_from_it(tmp_path):
-    theme = Path(find_spec("pydata_sphinx_theme").origin).parent
-    [script] = theme.rglob("static/scripts/pydata-sphinx-theme.js")
-    used = f"document.querySelectorAll({compat.SCROLLERS}.join"
-    assert used in script.read_text()
-    (tmp_path / script.name).write_text("renamed()")
-    with pytest.raises(compat.LostNameError, match="lay out a long page in parts"):
-        compat.measure_nothing(tmp_path)
 
 
 def test_scripts_that_the_policy_blocks_or_nobody_reads_are_not_loaded():

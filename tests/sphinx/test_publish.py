@@ -6,7 +6,6 @@ import re
 
 import pytest
 from chinese import ZH
-from haiku_site import compat
 from haiku_site.finish.publish import LOAD_SCRIPTS, publish
 
 PAGE = """<!DOCTYPE html>
@@ -30,8 +29,7 @@ PAGE = """<!DOCTYPE html>
 """
 LIBRARY = """/*! licence */.old>p,.unused{top:0}.unused .old{top:1}@media print{.gone{top:2}}
 a:not(.unused,.gone).both{top:3}@font-face{src:url(../dot.png)}.bs-composed{top:4}"""
-THEME = "_static/theme/pydata-sphinx-theme.js"
-LEFT = ("dot.svg", THEME, *(f"_static/{name}.js" for name in ("own", "lazy", "loader", "waits")))
+LEFT = ("dot.svg", *(f"_static/{name}.js" for name in ("own", "lazy", "loader", "waits")))
 
 
 @pytest.fixture
@@ -46,7 +44,6 @@ def site(tmp_path):
             "_static/loader.js": "load(document.currentScript.src + '/../lazy.js')",
             "_static/lazy.js": "no page names it",
             "_static/waits.js": f"on('DOMContentLoaded') // {language}",
-            THEME: f"measure({compat.SCROLLERS})",
             "dot.svg": '<svg width="30pt" height="22.5pt" xmlns="http://www.w3.org/2000/svg"/>',
             "_static/base.css": "base{}",
             "_static/css/both.css": '@import "../base.css";\na { background: url(../dot.png?v=2) }',
@@ -118,11 +115,6 @@ def test_scripts_come_after_the_first_paint_and_figures_when_they_come_near(site
     later = re.findall(r'<script[^>]*\sdata-src="([^"]*)"', page)
     assert later == ["_static/own.js?v=1", "../_static/both.js", "_static/loader.js"]
     assert '<img width="40" height="30" loading="lazy" alt="" src="dot.svg">' in page
-
-
-def test_the_theme_measures_nothing(site):
-    for language in ("en", ZH):
-        assert (site / language / THEME).read_text() == 'measure([":not(*)"])'
 
 
 def test_what_two_drawings_bring_with_them_is_there_once(site):

@@ -103,8 +103,8 @@ def test_the_answers_of_a_question_are_buttons_and_its_reasons_are_folded():
     assert (output.astext(), reasons[0].astext()) == ("1 1 1", "Yes.")
     told = {item[0].astext(): item[1].astext() for item in reasons[1]}
     assert told == {
-        "not this 1 2 3": "Jit.\n\nPrinted without a.",
-        "not this 0 0 0": "Zero.\n\nPrinted with b instead of a.",
+        "wrong 1 2 3": "Jit.\n\nThe program prints this without a.",
+        "wrong 0 0 0": "Zero.\n\nThe program prints this with b instead of a.",
     }
 
 
@@ -124,8 +124,8 @@ def test_a_notebook_has_the_reasons_folded_below_the_cell():
         "</details>",
     )
     assert sorted(listed[1:]) == sorted([
-        "- not this `1 2 3`: Jit.", "  Printed without `a`.",
-        "- not this `0 0 0`: Zero.", "  Printed with `b` instead of `a`.",
+        "- wrong `1 2 3`: Jit.", "  The program prints this without `a`.",
+        "- wrong `0 0 0`: Zero.", "  The program prints this with `b` instead of `a`.",
     ])  # fmt: skip
 
 

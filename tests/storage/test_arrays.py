@@ -166,7 +166,7 @@ def test_arrays_of_all_devices_are_named_as_such():
         hs.storage.from_numpy(arrays, params, state)
     assert caught.value.what == (
         "params['batch_norm']['offset'] has shape (4, 1, 8) instead of (1, 8): "
-        "it has a leading axis."
+        "it has an extra leading axis."
     )
 
 

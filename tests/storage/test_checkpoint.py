@@ -317,8 +317,8 @@ def test_another_train_state_of_this_or_an_earlier_step_is_refused(tmp_path):
         with pytest.raises(CheckpointDirectoryError) as caught:
             save_checkpoint(tmp_path, train_state_of(step, value), "second")
         assert text_of(caught) == (
-            f"the checkpoints in {tmp_path} cannot be used: it holds a checkpoint of step 3 from a "
-            "different train state."
+            f"the checkpoints in {tmp_path} cannot be used: the folder holds a checkpoint of "
+            "step 3 from a different train state."
         )
     assert names_in(tmp_path) == ["3"]
     assert restore_checkpoint(tmp_path, train_state_of()).position == "first"
@@ -533,7 +533,9 @@ def edit_position(folder):
 
 def test_a_checkpoint_under_the_name_of_another_step_is_not_taken(tmp_path):
     save_checkpoint(tmp_path, train_state_of(1)).rename(tmp_path / "3")
-    with pytest.raises(DamagedFileError, match="step 3: the folder 3 holds step 1"):
+    with pytest.raises(
+        DamagedFileError, match="step 3: the folder 3 holds the checkpoint of step 1"
+    ):
         restore_checkpoint(tmp_path, train_state_of())
 
 
@@ -652,7 +654,7 @@ def test_a_device_axis_is_refused(tmp_path):
     full = train_state_of()._replace(state={})  # JAX 0.11 would end, see test_compat
     stacked = hs.replicate(full, jax.devices()[:4])
     assert refused(DeviceStackedError, tmp_path, stacked) == (
-        "train_state.step has shape (4,) instead of (): it has a leading axis."
+        "train_state.step has shape (4,) instead of (): it has an extra leading axis."
     )
     with pytest.raises(DeviceStackedError):
         restore_checkpoint(tmp_path, stacked)
@@ -709,7 +711,7 @@ def test_a_leaf_that_cannot_be_saved_exactly_is_refused(tmp_path, leaf, found):
     train_state = train_state_of()._replace(params={"linear": {"w": leaf}})
     assert refused(ArgumentError, tmp_path, train_state) == (
         f"train_state.params['linear']['w'] is {found}, but it must be a random key, or an "
-        "array of a dtype that JAX and Orbax keep."
+        "array with a dtype that both JAX and Orbax preserve."
     )
     with pytest.raises(ArgumentError):
         restore_checkpoint(tmp_path, train_state)
@@ -738,7 +740,7 @@ def test_a_tracer_is_refused(tmp_path):
 def test_names_that_orbax_would_confuse_are_refused(tmp_path):
     params = {"a.b": {"c": jnp.ones(2)}, "a": {"b.c": jnp.ones(2)}}
     text = refused(ArgumentError, tmp_path, train_state_of()._replace(params=params))
-    assert text.endswith("but it must be a leaf under a name of its own.")
+    assert text.endswith("but it must be a leaf with a unique name.")
 
 
 loop: list = []
@@ -981,7 +983,7 @@ def test_a_checkpoint_is_not_the_folder_around_it(tmp_path):
         lambda: restore_checkpoint(folder, train_state_of()),
         lambda: save_checkpoint(folder, train_state_of(2)),
     ):
-        with pytest.raises(ArgumentError, match="must be the folder around it"):
+        with pytest.raises(ArgumentError, match="must be the folder that contains this checkpoint"):
             call()
     assert restore_checkpoint(folder.parent, train_state_of()).train_state.step == 1
     assert names_in(tmp_path) == ["1"]
@@ -999,7 +1001,7 @@ def test_a_bucket_is_named_whether_it_is_a_text_or_a_path(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     for bucket in ("gs://b/x", Path("gs://b/x"), Path("s3://b")):
         for call in (save_checkpoint, restore_checkpoint):
-            with pytest.raises(ArgumentError, match="a folder of the file system"):
+            with pytest.raises(ArgumentError, match="a folder in the file system"):
                 call(bucket, train_state_of(1))
     assert names_in(tmp_path) == []
 
@@ -1015,7 +1017,7 @@ def test_an_integer_of_numpy_says_how_many_to_keep(tmp_path):
 def test_the_folder_comes_first(tmp_path):
     with pytest.raises(ArgumentError, match="directory is TrainState") as caught:
         save_checkpoint(train_state_of(), str(tmp_path))
-    assert "the folder comes first" in str(caught.value)
+    assert "the folder is the first argument" in str(caught.value)
 
 
 @pytest.mark.parametrize(

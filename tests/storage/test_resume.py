@@ -206,7 +206,7 @@ def test_both_processes_get_the_same_result(both, name, expected):
         (
             "another train state",
             "CheckpointDirectoryError",
-            "the checkpoints in DIR cannot be used: it holds a checkpoint of step 3 from a "
+            "the checkpoints in DIR cannot be used: the folder holds a checkpoint of step 3 from a "
             "different train state.",
         ),
         (

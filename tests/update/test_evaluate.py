@@ -89,7 +89,9 @@ def test_examples_are_counted_in_float32_whatever_the_mask_is(kind):
 @pytest.mark.parametrize("result", [{"loss": jnp.float32(1)}, jnp.ones(8), {"loss": jnp.ones(3)}])
 def test_a_metric_that_is_not_one_number_for_each_example_is_named(result):
     run = hs.jit_update(hs.make_evaluate(lambda params, state, batch: (result, state)))
-    with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
+    with pytest.raises(
+        ArgumentError, match="named arrays with one entry for each row of the batch"
+    ):
         run(start(SGD), {"x": np.ones(8, np.float32)})
 
 
@@ -154,9 +156,13 @@ def test_a_state_that_lost_a_name_is_named():
 def test_metrics_of_different_lengths_are_refused():
     evaluate = hs.make_evaluate(lambda params, state, batch: (batch, state))
     train_state = hs.TrainState({}, {}, (), jax.random.key(0), jnp.int32(0))
-    with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
+    with pytest.raises(
+        ArgumentError, match="named arrays with one entry for each row of the batch"
+    ):
         evaluate(train_state, {"a": np.ones(4), "b": np.ones(2)})
-    with pytest.raises(ArgumentError, match="named arrays with the rows of the batch"):
+    with pytest.raises(
+        ArgumentError, match="named arrays with one entry for each row of the batch"
+    ):
         evaluate(train_state, {"a": np.float32(4)})
 
 

@@ -381,7 +381,7 @@ def test_a_metric_in_half_precision_is_averaged_in_float32():
 
 def test_a_metric_cannot_have_the_name_of_the_number_of_examples():
     evaluate = hs.make_evaluate(lambda params, state, batch: ({"examples": batch}, state))
-    assert 'none of them "examples"' in told(lambda: evaluate(start(), np.ones(3)))
+    assert 'none of them named "examples"' in told(lambda: evaluate(start(), np.ones(3)))
 
 
 @pytest.mark.usefixtures("standard_promotion")

@@ -89,7 +89,9 @@ def test_split_batch_gives_the_rows_out_in_order():
 def test_a_batch_that_the_devices_do_not_divide_is_refused(rows):
     with pytest.raises(BatchDivisionError) as caught:
         hs.split_batch({"x": np.zeros((rows, 2))}, 4)
-    assert caught.value.what == (f"a batch of {rows} rows does not divide among 4 devices.")
+    assert caught.value.what == (
+        f"a batch of {rows} rows cannot be divided equally among 4 devices."
+    )
 
 
 def test_equal_replicas_pass(four, tree):
@@ -258,7 +260,8 @@ def test_use_devices_in_a_fresh_process(user):
         "1.0\n"
         "9 devices were requested, but JAX has started with 4.\n"
         "  why:   the number of CPU devices is fixed when JAX starts, by XLA_FLAGS, "
-        "jax_num_cpu_devices or use_devices: request enough there, before the first computation\n"
+        "jax_num_cpu_devices or use_devices: request enough devices there, before the first "
+        "computation\n"
         "  more:  python -m haiku_state read update/devices\n"
     ), ran.stderr[-2000:]
 

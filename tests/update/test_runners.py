@@ -591,7 +591,9 @@ def test_rows_that_the_devices_do_not_divide_are_named(runner):
     update, train_state = tiny()
     run = runner(update)
     train_state = run.place(train_state)
-    with pytest.raises(BatchDivisionError, match="a batch of 30 rows does not divide among 4"):
+    with pytest.raises(
+        BatchDivisionError, match="a batch of 30 rows cannot be divided equally among 4"
+    ):
         run(train_state, {"x": np.ones(30, np.float32)})
     run(train_state, ones())
 

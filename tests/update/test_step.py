@@ -22,9 +22,9 @@ from haiku_state.errors import (
 # what is made of the loss and the state, and how the error shows it: where JAX cannot differentiate
 # the result, in its words
 WRONG_RESULTS = {
-    "the loss alone": (lambda loss, state: loss, "not even a pair"),
+    "the loss alone": (lambda loss, state: loss, "the result is not a pair"),
     "no metrics": (lambda loss, state: (loss, state), r"\(float32\[\], {'s': float32\[2\]}\)"),
-    "flat": (lambda loss, state: (loss, state, {}), "not even a pair"),
+    "flat": (lambda loss, state: (loss, state, {}), "the result is not a pair"),
     "metrics first": (
         lambda loss, state: ((state, {}), loss),
         "Gradient only defined for scalar.*",

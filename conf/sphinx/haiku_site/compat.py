@@ -146,26 +146,6 @@ UNUSED = ("searchtools.js", "language_data.js", "sphinx_highlight.js", "translat
 """Scripts of Sphinx: of its own search, and of texts that no page shows; the policy blocks one."""
 
 
-SCROLLERS = (
-    '["pre",".nboutput > .output_area",".cell_output > .output",".jp-RenderedHTMLCommon",'
-    '".pst-scrollable-table-container"]'
-)
-"""What the theme's script measures, to make tab stops of what scrolls."""
-
-
-def measure_nothing(site: Path) -> None:
-    """Keep the theme's script from measuring what layout.js measures.
-
-    It would have the browser style all that a page puts off until it comes near: on a slow phone
-    this blocks the page of exercises for seconds.
-    """
-    for script in site.rglob("pydata-sphinx-theme.js"):
-        text = script.read_text(encoding="utf-8")
-        if SCROLLERS not in text:
-            raise LostNameError("pydata-sphinx-theme", SCROLLERS, "lay out a long page in parts")
-        script.write_text(text.replace(SCROLLERS, '[":not(*)"]'), encoding="utf-8")
-
-
 def drop_scripts(
     app: Sphinx, name: str, template: str, context: dict[str, Any], document: Any
 ) -> None:

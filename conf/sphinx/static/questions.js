@@ -24,7 +24,8 @@
       for (const label of question.querySelectorAll("label")) label.className = "";
       target.parentElement.className = isRight ? "hs-right" : "hs-wrong";
       question.querySelector("[role=status]").textContent = isRight ? yes : no;
-      question.parentElement.querySelector("details.answer").open ||= isRight;
+      const place = question.closest(".hs-bug") ?? question.parentElement;
+      place.querySelector("details.answer").open ||= isRight;
       remember(target.name, isRight);
     });
   }

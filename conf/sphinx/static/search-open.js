@@ -17,6 +17,18 @@
   }
   // the theme opens the dialog, by its button and by Ctrl+K, and the browser gives the input the focus
   input?.addEventListener("focus", load, { once: true });
+  // what is pasted into a page's own box is searched for; of a traceback, what its last line begins
+  const ask = document.querySelector(".hs-ask textarea");
+  ask?.addEventListener("input", () => {
+    if (!ask.value.trim()) return;
+    const lines = ask.value.trim().split(/\s*\n/);
+    const begins = lines.findLastIndex((line) => /^[\w.]*(Error|Exception|Warning)\b/.test(line));
+    input.value = lines.slice(Math.max(begins, 0)).join(" ");
+    ask.value = "";
+    dialog.showModal();
+    input.focus();
+    input.dispatchEvent(new Event("input"));
+  });
   if (input && !dialog) input.focus();
 
   document.addEventListener("keydown", (event) => {
@@ -29,7 +41,9 @@
   });
 
   const words = new URLSearchParams(location.search).getAll("highlight");
-  const article = document.querySelector(".bd-article");
+  // in the section that was found: a whole page of marked words shows nothing
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const article = target?.closest("section, dl.py") ?? document.querySelector(".bd-article");
   if (!words.length || !article || !globalThis.CSS?.highlights) return;
   const found = new Highlight();
   const texts = document.createTreeWalker(article, NodeFilter.SHOW_TEXT);

@@ -3,9 +3,9 @@
 ```{bug} state lost
 ```
 
-stands below the title of a section, and makes it a card. Its cell with the tag ``predict`` asks
-what it will print, and all that follows the cell is folded: the cause, the right program with its
-changes highlighted, the checks.
+stands below the title of a section, and makes it a card. Its cell with the tag ``predict`` is a
+question, whose fold also takes what follows: the cause, the right program with its changes
+highlighted, the checks.
 """
 
 import difflib
@@ -13,7 +13,7 @@ from typing import Any
 
 from docutils import nodes
 from haiku_site import compat
-from haiku_site.content.folds import Fold
+from haiku_site.content.folds import Fold, card
 from sphinx.application import Sphinx
 from sphinx.locale import _
 from sphinx.transforms import SphinxTransform
@@ -60,20 +60,21 @@ class BugCards(SphinxTransform):
     default_priority = 300
 
     def apply(self, **kwargs: Any) -> None:
-        """Add its class and its chips to each section, and gather what is folded."""
+        """Fold each section to its title and its chips, and gather what its answer holds."""
         for here in list(self.document.findall(BugHere)):
             section = here.parent
-            section["classes"].append("hs-bug")
-            cells = [node for node in section if "tag_predict" in node.get("classes", ())]
-            if len(cells) != 1:
-                raise ValueError(f"{section['ids']}: a card has one cell with the tag predict")
-            end = section.index(cells[0]) + 1
-            text = _("Show the cause and the fix")
-            cause = Fold("", *section[end:], prompt_show=text, kind="cause")
-            del section[end:]
-            section += cause
-            _highlight_changes(_source(cells[0]), _source(cause, "_fixed("))
-            here.replace_self(_bug_chips(here["kind"], here["fate"]))
+            section.remove(here)
+            card(section, "hs-bug", _bug_chips(here["kind"], here["fate"]))
+            answers = [fold for fold in section.findall(Fold) if fold["kind"] == "answer"]
+            if len(answers) != 1:
+                raise ValueError(f"{section['ids']}: a card has one question")
+            [answer], cell = answers, answers[0].parent
+            _highlight_changes(_source(cell), _source(section, "_fixed("))
+            end = section.index(cell) + 1
+            cell.remove(answer)
+            answer += section[end:]
+            answer["prompt_show"] = _("Show what it prints, the cause and the fix")
+            section[end:] = [answer]
 
 
 def _source(node: nodes.Element, part: str = "") -> nodes.literal_block | None:
@@ -97,8 +98,8 @@ def _highlight_changes(bug: nodes.literal_block | None, fixed: nodes.literal_blo
     fixed["highlight_args"] = {"hl_lines": [number + 1 for number in changed]}
 
 
-def _bug_chips(kind: str, fate: str) -> nodes.paragraph:
-    line = nodes.paragraph("", classes=["hs-chips"], translatable=False)
+def _bug_chips(kind: str, fate: str) -> nodes.inline:
+    line = nodes.inline("", classes=["hs-chips"])
     line += nodes.inline("", _("silent"), classes=["hs-badge"])
     line += [nodes.literal("", kind, classes=["hs-chip", kind]), nodes.Text(" → ")]
     line += nodes.inline("", _(FATES[fate]), classes=["hs-chip", "fate"])

@@ -111,7 +111,7 @@ def _held(held: dict[str, list[list[list[int]]]]) -> str:
             note = f"<small>× {copies}</small>" if copies > 1 else ""
             cells.append(f"<td>{_drawn(part, copies)}<code>[{slices}]</code>{note}</td>")
         rows.append(f'<tr><th scope="row"><code>{name}</code></th>{"".join(cells)}</tr>')
-    note = _("Hatched: a copy, which several devices hold. Plain: a part, which one device holds.")
+    note = _("Hatched: a copy that several devices hold. Plain: a part that only one device holds.")
     return (
         f'<div class="hs-held"><table>{"".join(rows)}</table></div>'
         f"<p><small>{html.escape(note)}</small></p>"
@@ -135,7 +135,7 @@ def _drawn(part: list[list[int]], copies: int) -> str:
 def _sent(sent: list[list[str]]) -> str:
     """Return what the devices send each other in one step."""
     if not sent:
-        return f"<p>{html.escape(_('In one step, the devices send each other nothing.'))}</p>"
+        return f"<p>{html.escape(_('The devices exchange no data in a step.'))}</p>"
     meant = {
         "all-reduce": _("each device gets the sum"),
         "all-gather": _("each device gets all parts"),
@@ -148,7 +148,8 @@ def _sent(sent: list[list[str]]) -> str:
         f"<br><small>{html.escape(meant[kind])}</small></li>"
         for kind, *arrays in sent
     )
-    return f"<p>{html.escape(_('In one step, the devices send each other:'))}</p><ul>{items}</ul>"
+    text = _("The devices exchange these arrays in a step:")
+    return f"<p>{html.escape(text)}</p><ul>{items}</ul>"
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -170,7 +170,7 @@ def duration(minutes: int) -> str:
 class Lessons(SphinxDirective):
     """The title, number and minutes of lessons: those in the content, or the numbered ones here.
 
-    With ``:numbers:``, their numbers alone, on one line.
+    With ``:numbers:``, on one line, each after its number; on a phone, the numbers alone.
     """
 
     has_content = True
@@ -192,9 +192,12 @@ class Lessons(SphinxDirective):
             if "numbers" in self.options:
                 if not lessons[docname].number:
                     raise self.error(f"{docname} has no number")
-                link["refexplicit"] = True
-                link[0] = nodes.inline("", str(lessons[docname].number))
-                numbers += [link, nodes.Text(" · ")]
+                number = str(lessons[docname].number)
+                long = nodes.inline("", f"{number} ", link, classes=["hs-long"])
+                short = link_to(docname, self)
+                short["refexplicit"], short[0] = True, nodes.inline("", number)
+                short = nodes.inline("", "", short, classes=["hs-short"])
+                numbers += [long, short, nodes.Text(" · ")]
                 continue
             text = told(lessons[docname])
             listed += nodes.list_item("", nodes.paragraph("", "", link, nodes.Text(f" · {text}")))
@@ -333,7 +336,7 @@ def _page_context(
         "parts": _("Parts of the site"),
         "read": _("already read"),
         "mark": _("I have read this lesson"),
-        "mark_help": _("Your browser remembers it. Nothing is sent."),
+        "mark_help": _("Your browser stores this mark and sends it nowhere."),
         "next_step": _("Next step"),
         "next_lesson": _("Lesson {number}: {title}"),
         "changelog": _("Changelog"),

@@ -6,6 +6,7 @@ the package or the calls have changed; what it prints lies beside the executed n
 
 import difflib
 import hashlib
+import html
 import inspect
 import json
 import os
@@ -19,10 +20,12 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from haiku_site.content.course import link_to
+from haiku_site.content.folds import card
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
 from sphinx.locale import _
+from sphinx.transforms import SphinxTransform
 from sphinx.util.docutils import SphinxDirective
 
 from haiku_state import errors
@@ -36,6 +39,7 @@ NAME = re.compile(r"(?:[A-Z][a-z]+){3,}")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 TOKEN = re.compile(r"\w+|\s+|.")
 CARD = re.compile(r"^\(problem-(\d+)\)=$", re.MULTILINE)
+PROBLEM = re.compile(r"problem-\d+")
 MISSING = ("AttributeError", "ModuleNotFoundError")
 QUOTED = re.compile(r"'[^']*'|<[^>]*>")
 
@@ -104,9 +108,9 @@ class Cards(Reads):
         lines = StringList([f".. autoexception:: {name}()"], items=[(source, line - 1)])
         described = nodes.Element()
         self.state.nested_parse(lines, self.content_offset, described)
-        for card in described.findall(addnodes.desc):
-            card["classes"].append("hs-error")
-            signature, content = card.children
+        for shown in described.findall(addnodes.desc):
+            shown["classes"].append("hs-error")
+            signature, content = shown.children
             signature.children = [*_head(signature, name)]
             content.children[1:1] = self._cases(name)
         cards += described.children
@@ -132,7 +136,7 @@ class Cards(Reads):
         parts += _part(self.label("more"), "hs-why", link)
         if case["before"]:
             said = nodes.literal("", case["before"], classes=["hs-code"])
-            parts += _part(_("replaces"), "hs-why", said)
+            parts += _part(_("original"), "hs-why", said)
         return nodes.container("", what, parts, classes=["hs-case"])
 
 
@@ -152,6 +156,22 @@ class Seen(Reads):
             raise self.error(f"no case of problem {number} has an error of JAX or Haiku")
         lines = [nodes.literal("", text, classes=["hs-code"]) for text in seen.values()]
         return [_paragraph(line, kind="hs-seen") for line in lines]
+
+
+class ProblemCards(SphinxTransform):
+    """Fold each problem to its title and to what a reader sees of it."""
+
+    default_priority = 300
+
+    def apply(self, **kwargs: Any) -> None:
+        """Make cards of the sections that have the label of a problem."""
+        for section in self.document.findall(nodes.section):
+            if any(PROBLEM.fullmatch(name) for name in section["ids"]):
+                lead = nodes.inline("", classes=["hs-lead"])
+                for seen in [node for node in section if "hs-seen" in node.get("classes", ())]:
+                    section.remove(seen)
+                    lead += nodes.inline("", "", *seen.children, classes=["hs-seen"])
+                card(section, "hs-problem", lead)
 
 
 class Messages(Reads):
@@ -204,6 +224,21 @@ class Messages(Reads):
             refexplicit=False,
             refwarn=True,
         )
+
+
+class Ask(SphinxDirective):
+    """A box for a message; ``static/search-open.js`` searches for it."""
+
+    def run(self) -> list[nodes.Node]:
+        """Make the form; what it holds goes to the page of the search."""
+        action = "../" * self.env.docname.count("/") + "search.html"
+        label, button = html.escape(_("Paste the message or the traceback")), _("Search")
+        form = (
+            f'<form class="hs-ask" role="search" action="{action}"><label>{label}'
+            f'<textarea name="q" rows="2" spellcheck="false"></textarea></label>'
+            f"<noscript><button>{html.escape(button)}</button></noscript></form>"
+        )
+        return [nodes.raw("", form, format="html")]
 
 
 class Instead(Reads):
@@ -314,8 +349,10 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(Break, html=(lambda html, _node: html.body.append("<wbr>"), lambda *_: None))
     app.connect("doctree-resolved", _break_on_page)
     app.connect("env-updated", _break_in_contents)
+    app.add_transform(ProblemCards)
     app.add_directive("error-cards", Cards)
     app.add_directive("seen", Seen)
     app.add_directive("messages", Messages)
+    app.add_directive("ask", Ask)
     app.add_directive("instead", Instead)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

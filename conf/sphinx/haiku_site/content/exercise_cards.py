@@ -1,9 +1,10 @@
-"""The exercises of the package on the site: a list that unfolds, and links to them in the lessons.
+"""The exercises of the package on the site: cards, and links to them in the lessons.
 
 Their texts are those of the package, in the language of the page, so that a page and a terminal
 say the same.
 """
 
+import html
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ from docutils import nodes
 from docutils.parsers.rst import directives
 from haiku_site import ROOT
 from haiku_site.content.course import after_whole_site, link_to, of_lesson
-from haiku_site.content.folds import Fold
+from haiku_site.content.folds import Fold, card
+from haiku_site.content.questions import load_where
 from haiku_site.notebooks.write import FOLDER, download
 from sphinx import addnodes
 from sphinx.application import Sphinx
@@ -25,7 +27,7 @@ import haiku_state
 from haiku_state.errors.language import reading, translated
 from haiku_state.exercises.courses import ours
 from haiku_state.exercises.exercise import Exercise
-from haiku_state.exercises.notebook import KINDS, LEVELS, notebook_of
+from haiku_state.exercises.notebook import KINDS, LESSON, LEVELS, notebook_of
 
 ROOM = Path(haiku_state.__file__).parent
 WALKS = ROOT / "docs/exercises"
@@ -33,14 +35,15 @@ STEP = re.compile(r"\n\n(?=[(（])")
 
 
 class Cards(SphinxDirective):
-    """All exercises, by the parts of the course: titles, of which one is unfolded at a time."""
+    """All exercises, by the parts of the course; ``static/exercises.js`` filters and marks them."""
 
     def run(self) -> list[nodes.Node]:
         """Make a section for each part, and in it one for each exercise."""
         _depend(self.env.note_dependency)
         with reading(str(self.config.language)):
             parts = enumerate(ours().parts, 1)
-            return [self._part(number, *part) for number, part in parts]
+            filters = nodes.raw("", _filters(), format="html")
+            return [filters, *(self._part(number, *part) for number, part in parts)]
 
     def _part(self, number: int, title: str, names: tuple[str, ...]) -> nodes.Node:
         part = self._section(translated(title), f"exercises-{number}")
@@ -54,20 +57,21 @@ class Cards(SphinxDirective):
         return section
 
     def _card(self, exercise: Exercise) -> nodes.section:
-        card = self._section(translated(exercise.title), label(exercise.name))
-        card["classes"].append("hs-exercise")
-        docname = exercise.lesson.partition("#")[0]
+        section = self._section(translated(exercise.title), label(exercise.name))
         kind = nodes.inline("", translated(KINDS[exercise.kind]), classes=["hs-badge"])
         minutes = _("about {minutes} minutes").format(minutes=exercise.minutes)
         level = translated(LEVELS[exercise.level])
-        about = [kind, nodes.Text(f" {level} · {minutes} · "), link_to(docname, self)]
-        card += nodes.paragraph("", "", *about, translatable=False)
-        card += Fold(
-            "", *self._inside(exercise), prompt_show=_("Show the exercise"), name="exercise"
-        )
-        return card
+        lead = nodes.inline("", "", kind, nodes.Text(f" {level} · {minutes}"), classes=["hs-lead"])
+        card(section, "hs-exercise", lead)
+        section["classes"] += [f"hs-is-{exercise.kind}", f"hs-is-{exercise.level}"]
+        section += self._inside(exercise)
+        return section
 
     def _inside(self, exercise: Exercise) -> Iterator[nodes.Node]:
+        before, after = translated(LESSON).split("{address}")
+        lesson = link_to(exercise.lesson.partition("#")[0], self)
+        texts = [nodes.Text(before), lesson, nodes.Text(after)]
+        yield nodes.paragraph("", "", *texts, translatable=False)
         for paragraph in translated(exercise.statement).split("\n\n"):
             yield nodes.paragraph("", "", *self._inline(paragraph), translatable=False)
         yield nodes.paragraph("", _("These checks have to pass:"), translatable=False)
@@ -90,6 +94,9 @@ class Cards(SphinxDirective):
         for number, hint in enumerate(exercise.hints, 1):
             text = nodes.paragraph("", "", *self._inline(translated(hint)), translatable=False)
             yield Fold("", text, prompt_show=_("Hint {number}").format(number=number))
+        done = html.escape(_("I have passed this exercise"))
+        box = f'<p class="hs-done" hidden><label><input type="checkbox"> {done}</label></p>'
+        yield nodes.raw("", box, format="html")
 
     def _inline(self, text: str) -> list[nodes.Node]:
         parsed = self.parse_text_to_nodes(text)
@@ -110,6 +117,16 @@ class Walk(SphinxDirective):
             steps = STEP.split(text)
             text = "\n\n".join(steps[int(number)] for number in self.options["steps"].split())
         return [nodes.literal_block("", text, language="text", translatable=False)]
+
+
+def _filters() -> str:
+    """Return two lists to choose from, which ``static/exercises.js`` shows."""
+    chosen = []
+    for title, texts in ((_("Kind"), KINDS), (_("Level"), LEVELS)):
+        options = [f'<option value="">{html.escape(_("all"))}</option>']
+        options += [f'<option value="{name}">{translated(texts[name])}</option>' for name in texts]
+        chosen.append(f"<label>{html.escape(title)} <select>{''.join(options)}</select></label>")
+    return f'<form class="hs-filters" hidden>{" ".join(chosen)} <output></output></form>'
 
 
 def label(name: str) -> str:
@@ -182,6 +199,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives, the fold, and the links in the lessons."""
     app.add_directive("exercise-cards", Cards)
     app.add_directive("exercise-walk", Walk)
+    load_where(app, "exercises.js", 'class="hs-filters"')
     app.connect("doctree-read", _link_exercises)
     app.connect("html-page-context", _page_context)
     after_whole_site(app, _write_notebooks)

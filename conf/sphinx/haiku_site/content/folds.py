@@ -1,4 +1,4 @@
-"""What stands folded: the code of a figure, solutions, hints, causes.
+"""What stands folded: cards, the code of a figure, solutions, hints.
 
 A tag of the cell says which it is. Of a cell with the tag ``predict``, only the output is folded,
 because the reader guesses first. A cell with the tag ``check`` runs with the others and pins the
@@ -23,10 +23,16 @@ FOLDED = {
 
 
 class Fold(nodes.Element):
-    """A fold of our own: ``prompt_show`` unfolds it, and ``kind`` is a class for the styles.
+    """A fold of our own: ``prompt_show`` unfolds it, and ``kind`` is a class for the styles."""
 
-    Of folds with one ``name``, one is open at a time.
-    """
+
+CARD = "hs-card"
+
+
+def card(section: nodes.section, kind: str, lead: nodes.Element) -> None:
+    """Make a section a card, of which only its title and a lead are seen until it is unfolded."""
+    section["classes"] += [CARD, kind]
+    section.insert(1, lead)
 
 
 class FoldCells(SphinxTransform):
@@ -53,12 +59,23 @@ def _remove_checks(app: Sphinx, document: nodes.document, docname: str) -> None:
 
 def _open(translator: Any, node: nodes.Element) -> None:
     text, kind = translator.encode(node["prompt_show"]), f"fold {node.get('kind', '')}".strip()
-    name = f' name="{node["name"]}"' if node.get("name") else ""
-    translator.body.append(f'<details class="{kind}"{name}><summary>{text}</summary>\n')
+    translator.body.append(f'<details class="{kind}"><summary>{text}</summary>\n')
 
 
 def _close(translator: Any, node: nodes.Element) -> None:
     translator.body.append("</details>\n")
+
+
+def _fold_cards(app: Sphinx, document: nodes.document, docname: str) -> None:
+    """Fold each card when it is written: until then its title is the first thing in its section."""
+    for section in document.findall(nodes.section):
+        if CARD in section["classes"]:
+            title, lead, *rest = section
+            begin, end, close = (
+                nodes.raw("", text, format="html")
+                for text in ("<details><summary>", "</summary>", "</details>")
+            )
+            section[:] = [begin, title, lead, end, *rest, close]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -67,4 +84,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(Fold, html=(_open, _close))
     app.add_transform(FoldCells)
     app.connect("doctree-resolved", _remove_checks, priority=900)
+    app.connect("doctree-resolved", _fold_cards, priority=900)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

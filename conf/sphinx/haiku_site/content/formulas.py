@@ -18,6 +18,8 @@ katex.renderToString(dukpy.latex, {
     displayMode: dukpy.display, output: "htmlAndMathml", strict: "error", throwOnError: true
 })
 """
+SCROLLS = " pst-scrollable-table-container"
+"""The class by which the theme's script finds what scrolls, and makes it a tab stop."""
 logger = logging.getLogger(__name__)
 
 
@@ -50,7 +52,8 @@ def _visit(translator: Any, node: nodes.math | nodes.math_block) -> None:
         logger.warning("%s", reason, location=node)
         raise nodes.SkipNode from None
     tag = "div" if display else "span"
-    translator.body.append(translator.starttag(node, tag, "", CLASS="math notranslate"))
+    kind = f"math notranslate{SCROLLS * display}"
+    translator.body.append(translator.starttag(node, tag, "", CLASS=kind))
     translator.body.append(f"{html}</{tag}>")
     raise nodes.SkipNode
 

@@ -8,7 +8,6 @@ site has one, else by its file, to which there is a link.
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
 from haiku_site import compat
 from haiku_site.content.metadata import address
 from sphinx.application import Sphinx
@@ -29,28 +28,18 @@ SYSTEMS = {
 
 
 class Install(SphinxDirective):
-    """A tab for each system, with the commands that install a set of versions that was tested.
-
-    With ``:pythons: all``, there is a tab in it for each Python; otherwise the commands are those
-    for the newest.
-    """
-
-    option_spec = {"pythons": lambda text: directives.choice(text, ("newest", "all"))}  # noqa: RUF012
+    """For each system and each Python, the commands that install a set that was tested."""
 
     def run(self) -> list[nodes.Node]:
         """Make the tabs, below a link to the wheel if they need it."""
-        newest = newest_sets(read_sets())
-        if self.options.get("pythons") != "all":
-            newest = newest[:1]
-        systems = {}
+        newest, systems = newest_sets(read_sets()), {}
         for system, (make, enter, extra) in SYSTEMS.items():
             by_python = {}
             for pythons, pins in newest:
                 lines = [make, enter, install_line(requirement(self.config), pins, extra)]
                 code = nodes.literal_block("", "\n".join(lines), language="text")
                 by_python[f"Python {', '.join(pythons)}"] = code
-            only = next(iter(by_python.values())) if len(by_python) == 1 else None
-            systems[system] = only or _tabs(by_python)
+            systems[system] = _tabs(by_python)
         return [*link_to_wheel(self.config, self.env.docname), _tabs(systems, "hs-install")]
 
 

@@ -182,7 +182,7 @@ def _form(name: str, answers: list[Answer], right: Answer) -> str:
 
 def _reason(answer: Answer) -> nodes.definition_list_item:
     """Return a wrong answer, what speaks against it, and which program prints it."""
-    mark = nodes.inline("", _("not this"), classes=["hs-badge"])
+    mark = nodes.inline("", _("wrong"), classes=["hs-badge"])
     term = nodes.term("", "", mark, nodes.Text(" "), nodes.literal("", answer.output))
     told = nodes.definition("", *answer.why, _changed(answer.changes))
     return nodes.definition_list_item("", term, told)
@@ -194,7 +194,7 @@ def _changed(changes: list[list[str]]) -> nodes.paragraph:
     for old, new in changes:
         text = _("with {new} instead of {old}") if new.strip() else _("without {old}")
         said += [nodes.Text(", ")] * bool(said) + _filled(text, old=old, new=new)
-    filled = str(_("Printed {changes}.")).split("{changes}")
+    filled = str(_("The program prints this {changes}.")).split("{changes}")
     parts = [nodes.Text(filled[0]), *said, nodes.Text(filled[1])]
     return nodes.paragraph("", "", *parts, translatable=False, classes=["hs-instead"])
 

@@ -23,8 +23,8 @@ BLOCK = re.compile(r"<(p|h[1-6])(?=[\s>])([^>]*)>(.*?)</\1>", re.DOTALL)
 ARTICLE = '<article class="bd-article">'
 OF_ONE_PAGE = re.compile(r'<a class="headerlink".*?</a>|\sid="[^"]*"', re.DOTALL)
 CODE = re.compile(r"<code.*?</code>", re.DOTALL)
-DRAWN = re.compile(r'class="[^"]*\b(?:eyebrow|hs-chips)\b')
-"""The line above a title, and the lines of chips: a word or two, and identifiers."""
+DRAWN = re.compile(r'class="[^"]*\beyebrow\b')
+"""The line above a title: a word or two."""
 
 SORTED = {"reference/glossary.html", "genindex.html", "py-modindex.html"}
 """Pages that each language sorts by its own alphabet."""

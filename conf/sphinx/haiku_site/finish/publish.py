@@ -67,7 +67,6 @@ def publish(site: Path) -> list[str]:
       the pages of which the languages do not correspond.
     """
     _remove_leftovers(site)
-    compat.measure_nothing(site)
     pages = {
         page: page.read_text(encoding="utf-8")
         for page in sorted(site.rglob("*.html"))

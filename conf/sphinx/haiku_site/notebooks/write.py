@@ -31,10 +31,19 @@ from haiku_site.translate.cells import skeleton
 from haiku_site.translate.languages import sites
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
+from sphinx.config import Config
 from sphinx.locale import _
 from sphinx.util.docutils import SphinxDirective
 
 FOLDER = "notebooks"
+LIBRARIES = {
+    "matplotlib": re.compile(r"^\s*(?:import|from) matplotlib\b", re.MULTILINE),
+    "scikit-learn": re.compile(r"^\s*(?:import|from) sklearn\b|\bhs\.load_\w+\(", re.MULTILINE),
+    "orbax-checkpoint": re.compile(r"^\s*(?:import|from) orbax\b|_checkpoint\(", re.MULTILINE),
+    "flax": re.compile(r"^\s*(?:import|from) flax\b", re.MULTILINE),
+    "equinox": re.compile(r"^\s*(?:import|from) equinox\b", re.MULTILINE),
+}
+"""What of the extra ``lab`` a lesson uses, and the code that uses it."""
 # what a notebook hides of a cell, by the part of it that the page folds
 HIDDEN = {
     "input": {"source_hidden": True},
@@ -53,16 +62,16 @@ def archive(language: str, part: str = "") -> str:
     return f"haiku_lessons_{language}{part and '_'}{part}.zip"
 
 
-def make_notebook(document: nodes.document, executed: Any, language: str, docname: str) -> Any:
+def make_notebook(document: nodes.document, executed: Any, config: Config, docname: str) -> Any:
     """Make the notebook of a page.
 
     Args:
       document: the resolved page.
       executed: the page's notebook as it was executed.
-      language: that of the page.
+      config: that of the build, with the language of the page.
       docname: the name of the page.
     """
-    markdown = Markdown(lambda target: _address(target, language, docname))
+    markdown = Markdown(lambda target: _address(target, str(config.language), docname))
     cells: list[Any] = []
     prose: list[str] = []
     checks: list[Any] = []
@@ -85,9 +94,11 @@ def make_notebook(document: nodes.document, executed: Any, language: str, docnam
             (checks if "check" in compat.tags(block) else cells).append(cell)
     end_prose()
     if checks:
-        text = _("These cells check the numbers above. They print nothing if all are right.")
+        text = _("These cells check the numbers above and print nothing if these are right.")
         cells += [new_markdown_cell(f"## {_('Checks')}\n\n{text}"), *checks]
     code = [cell for cell in cells if cell.cell_type == "code"]
+    command = f"python -m pip install {requirement(config, 'lab')}"
+    cells[0].source += f"\n\n{_('To install what this notebook needs:')} `{command}`"
     if any("image/svg+xml" in output.get("data", {}) for cell in code for output in cell.outputs):
         cells.insert(cells.index(code[0]), _figure_settings())
     return _finished(cells)
@@ -155,6 +166,11 @@ def _figure_settings() -> Any:
     return new_code_cell("\n".join(code), metadata={"tags": ["figures"], "jupyter": HIDDEN["all"]})
 
 
+def needs(code: str) -> list[str]:
+    """Return the libraries that code needs in addition to this package, by their names for pip."""
+    return [library for library, used in LIBRARIES.items() if used.search(code)]
+
+
 def _finished(cells: list[Any]) -> Any:
     """Number the cells, and name the kernel: the same notebook from one build to the next."""
     count = 0
@@ -173,17 +189,36 @@ def _finished(cells: list[Any]) -> Any:
 
 
 def _write_notebook(app: Sphinx, document: nodes.document, docname: str) -> None:
-    """Write the notebook of a lesson beside its page, and link to it above the title."""
-    if app.builder.name != "html" or docname not in course(Path(app.srcdir)):
+    """Write the notebook of a lesson beside its page, and link to it above the title.
+
+    This line, or on another page a line below the title, says what the code needs.
+    """
+    if app.builder.name != "html":
         return
-    language = str(app.config.language)
-    notebook = make_notebook(document, compat.executed_notebook(app, docname), language, docname)
-    _save(notebook, Path(app.outdir, FOLDER, f"{docname}.ipynb"))
-    for eyebrow in document.findall(nodes.paragraph):
-        if "eyebrow" in eyebrow["classes"]:
-            text = _("Download this notebook")
-            eyebrow += [nodes.Text(" · "), download(docname, f"{docname}.ipynb", text)]
-            return
+    code = "\n".join(source.astext() for source in compat.sources(document))
+    needed = _needed(docname, needs(code))
+    if docname in course(Path(app.srcdir)):
+        executed = compat.executed_notebook(app, docname)
+        notebook = make_notebook(document, executed, app.config, docname)
+        _save(notebook, Path(app.outdir, FOLDER, f"{docname}.ipynb"))
+        above = (node for node in document.findall(nodes.paragraph) if "eyebrow" in node["classes"])
+        link = download(docname, f"{docname}.ipynb", _("Download this notebook"))
+        line = next(above)
+        for one in (link, *needed):
+            line += [nodes.Text(" · "), one]
+    elif needed:
+        title = next(document.findall(nodes.title))
+        line = nodes.paragraph("", "", *needed, classes=["hs-needs"], translatable=False)
+        title.parent.insert(title.parent.index(title) + 1, line)
+
+
+def _needed(docname: str, libraries: list[str]) -> list[nodes.Node]:
+    """Return a link that names libraries, to the page that says how to install them."""
+    if not libraries:
+        return []
+    text = _("Needs {libraries}").format(libraries=", ".join(libraries))
+    address = f"{'../' * docname.count('/')}how_to/run_a_lesson.html"
+    return [nodes.raw("", f'<a href="{address}">{text}</a>', format="html")]
 
 
 def _save(notebook: Any, file: Path) -> None:
@@ -203,7 +238,7 @@ def _write_archives(app: Sphinx) -> None:
     docs, folder = Path(app.srcdir), Path(app.outdir, FOLDER)
     lessons, language = course(docs), str(app.config.language)
     contents = [f"# {app.env.titles['index'].astext()}"]
-    contents.append(_("Select a cell and run it with Shift+Enter; each lesson stands on its own."))
+    contents.append(_("Press Shift+Enter to run the selected cell. Each lesson can be run alone."))
     for part in parts(docs):
         of_part = [docname for docname, lesson in lessons.items() if lesson.part == part]
         _zip(folder, archive(language, Path(part).parent.name), of_part, language)

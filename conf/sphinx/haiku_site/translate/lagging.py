@@ -88,7 +88,7 @@ class ProgressTable(SphinxDirective):
             counts = progress(catalog)
             total = Progress(*map(sum, zip(total, counts, strict=True)))
             rows.append(_row(link_to(name, self), counts))
-        heads = (_("Page"), _("Messages"), _("Translated"), _("Lagging"), "%")
+        heads = (_("Page"), _("Messages"), _("Translated"), _("Outdated"), "%")
         head = nodes.row("", *(nodes.entry("", _text(each)) for each in heads))
         body = nodes.tbody("", *rows, _row(nodes.Text(_("All pages")), total))
         columns = (nodes.colspec(colwidth=width) for width in (6, 1, 1, 1, 1))
