@@ -170,7 +170,8 @@ class ProblemCards(SphinxTransform):
                 lead = nodes.inline("", classes=["hs-lead"])
                 for seen in [node for node in section if "hs-seen" in node.get("classes", ())]:
                     section.remove(seen)
-                    lead += nodes.inline("", "", *seen.children, classes=["hs-seen"])
+                    message = nodes.inline("", "", *seen.children, classes=["hs-seen"])
+                    lead += [message, nodes.Text(" ")]  # to the search, two words
                 card(section, "hs-problem", lead)
 
 
