@@ -78,7 +78,7 @@ def check_state(
         ...
       haiku_state.errors.state.StateDtypeError: the returned state has different dtypes:
           state['counter']['count']: int32[] -> float32[]
-        why:   `jit` would retrace and `scan` would fail: start with a dtype that holds what each call returns, and return that dtype
+        why:   with a new dtype, `jit` would retrace and `scan` would fail: start with a dtype that holds what each call returns, and return that dtype
         more:  python -m haiku_state read api/pure
 
     References:
