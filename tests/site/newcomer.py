@@ -57,14 +57,13 @@ TASKS = (
             "en": "counter does not increment under jit",
             "zh_CN": "计数器在 jit 之后不再增加",
         },
-        page=LESSON,
-        answer="#why-it-stopped-counting",
+        page="pure/thinking_in_jax",
     ),
     Task(
         "BatchNorm under pmap",
         "index.html",
         queries={"en": "BatchNorm under pmap", "zh_CN": "pmap 下的 BatchNorm"},
-        page="update/pmapped_update",
+        page="update/meshes",
     ),
     Task(
         "move off pmap",
@@ -91,6 +90,19 @@ TASKS = (
         (NAV.format("exercises/index"), ".hs-exercise summary >> nth=0"),
         page="exercises/index",
         answer=".hs-exercise details[open] p >> nth=0",
+    ),
+    Task(
+        "a message in the list of problems",
+        "index.html",
+        (".hs-buttons a >> nth=1", "article a[href$='#problem-21'] >> nth=0"),
+        page="reference/problems",
+    ),
+    Task(
+        "hand out exercises to a class",
+        "index.html",
+        (NAV.format("how_to/index"), "article a[href$='for_a_class.html']"),
+        page="how_to/for_a_class",
+        answer=".cell_output >> nth=0",
     ),
     Task(
         "download a lesson as a notebook",
