@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 SITE = ROOT / "build/site"
 NOT_LOADED = "script[data-src]"
 WIDTHS = (390, 1280)
-TARGETS = """() => [...document.querySelectorAll('.bd-article :is(a.headerlink, a.hs-link)')]
+TARGETS = """() => [...document.querySelectorAll('.bd-article a.headerlink')]
     .map(link => decodeURIComponent(link.hash.slice(1)))"""
 RESTS = """async () => {
     const frame = () => new Promise(requestAnimationFrame);

@@ -73,21 +73,23 @@ def test_the_first_lines_install_what_the_home_page_runs(reader):
     assert ran.stdout.split() == ["1", "2", "3"], ran.stderr
 
 
-@pytest.mark.parametrize(("pythons", "pins"), newest_sets(read_sets()))
-def test_the_lines_of_each_python_find_what_they_name(pythons, pins, reader):
+EACH = [(python, pins) for pythons, pins in newest_sets(read_sets()) for python in pythons]
+
+
+@pytest.mark.parametrize(("python", "pins"), EACH, ids=[python for python, _ in EACH])
+def test_the_lines_of_each_python_find_what_they_name(python, pins, reader):
     [lines] = [
         text
         for text in blocks("en")
         if f"jax=={pins['jax']} " in text and "python3 -m venv" in text
     ]
-    for python in pythons:
-        interpreter = shutil.which(f"python{python}", path=os.pathsep.join(INTERPRETERS))
-        if interpreter is None:
-            pytest.skip(f"there is no Python {python}")
-        own = re.sub(r"\benv\b", f"env{python}", lines.replace("python3 ", f"{interpreter} "))
-        ran = run(reader, f"{own} --dry-run")
-        assert ran.returncode == 0, ran.stdout + ran.stderr
-        assert f"jax-{pins['jax']}" in ran.stdout
+    interpreter = shutil.which(f"python{python}", path=os.pathsep.join(INTERPRETERS))
+    if interpreter is None:
+        pytest.skip(f"there is no Python {python}")
+    own = re.sub(r"\benv\b", f"env{python}", lines.replace("python3 ", f"{interpreter} "))
+    ran = run(reader, f"{own} --dry-run")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert f"jax-{pins['jax']}" in ran.stdout
 
 
 def test_each_extra_can_be_installed(reader):

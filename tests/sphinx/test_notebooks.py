@@ -1,6 +1,7 @@
 """A small course in two languages: what its notebooks hold, and that they run."""
 
 import base64
+import importlib.metadata
 import re
 import zipfile
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from chinese import ZH
-from haiku_site.notebooks.write import check_notebooks, join_streams
+from haiku_site.notebooks.write import LIBRARIES, check_notebooks, join_streams, needs
 from lessons.compare import differences
 from lessons.executed import shown
 from nbclient import NotebookClient
@@ -167,6 +168,17 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
         "<details><summary>What is <code>x</code>?</summary>\n\n"
         "1. A value.\n\n   | a | b |\n   | --- | --- |\n   | 1 | $y$ |\n\n</details>"
     )
+
+
+def test_a_page_says_what_its_code_needs_of_the_extra_of_the_lessons():
+    lab = importlib.metadata.requires("haiku-state")
+    extras = {re.match(r"[\w-]+", line)[0] for line in lab if "extra ==" in line}
+    assert extras >= {*LIBRARIES}
+    assert needs("import jax\nimport haiku_state as hs\n") == []
+    assert needs("def draw():\n    import matplotlib.pyplot as plt\n") == ["matplotlib"]
+    assert needs("data = hs.load_digits()") == ["scikit-learn"]
+    assert needs("hs.save_checkpoint(folder, train_state)") == ["orbax-checkpoint"]
+    assert needs("from flax import nnx\nimport equinox as eqx") == ["flax", "equinox"]
 
 
 def test_a_notebook_is_in_the_language_of_its_page(notebooks):
