@@ -51,6 +51,7 @@ from haiku_state import storage as storage
 from haiku_state import processes as processes
 from haiku_state import inside as inside
 from haiku_state import exercises as exercises
+from haiku_state import testing as testing
 from haiku_state import errors as errors
 
 __version__: str

@@ -35,6 +35,7 @@ from haiku_state.errors.storage import DamagedFileError as DamagedFileError
 from haiku_state.errors.storage import SavedMismatchError as SavedMismatchError
 from haiku_state.errors.storage import SkippedCheckpointWarning as SkippedCheckpointWarning
 from haiku_state.errors.storage import UndeletedCheckpointWarning as UndeletedCheckpointWarning
+from haiku_state.errors.testing import BrokenLawError as BrokenLawError
 from haiku_state.errors.updates import BatchDivisionError as BatchDivisionError
 from haiku_state.errors.updates import DeviceCountError as DeviceCountError
 from haiku_state.errors.updates import DonatedBufferError as DonatedBufferError

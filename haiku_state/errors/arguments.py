@@ -66,6 +66,7 @@ _of_data = functools.partial(_rejected, "api/data")
 _of_recipes = functools.partial(_rejected, "api/recipes")
 _of_storage = functools.partial(_rejected, "api/storage")
 _of_explain = functools.partial(_rejected, "api/explain")
+_of_testing = functools.partial(_rejected, "api/testing")
 _of_processes = functools.partial(_rejected, "api/processes")
 
 
@@ -1102,6 +1103,37 @@ def static_argument(name: str, value: Any) -> ArgumentError:
         "hash of the value"
     )
     return _of_explain(name, reprlib.repr(value), expected, why)
+
+
+# ---- Testing
+
+
+def under_test(given: Any) -> ArgumentError:
+    """What is neither a function nor a pair of a module with state."""
+    expected = _("a function, a module class, or what hk.transform_with_state returns")
+    why = _("the laws are about state, so they need an apply that takes a state and returns it")
+    return _of_testing("make", reprlib.repr(given), expected, why)
+
+
+def flags(name: str, given: Any) -> ArgumentError:
+    """Keyword arguments of a call that are no mapping."""
+    why = _("these are the keyword arguments of a call, by their names")
+    return _of_testing(name, repr(given), '{"is_training": …}', why)
+
+
+def tested_input(given: Any) -> ArgumentError:
+    """An input of a module that is not an array."""
+    why = _(
+        "the laws trace, stack and split the inputs; whatever chooses between two programs is a "
+        "keyword argument of train and evaluation"
+    )
+    return _of_testing("an input", reprlib.repr(given), _("an array or a number"), why)
+
+
+def law(given: Any, known: Iterable[str]) -> ArgumentError:
+    """A name of a law to leave out that no law has."""
+    why = _("only a law can be left out")
+    return _of_testing("exclude", repr(given), " · ".join(known), why)
 
 
 # ---- Processes

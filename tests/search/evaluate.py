@@ -2,11 +2,11 @@
 
 python tests/search/evaluate.py [--held-back] [--show]
 
-There are two sets, ``queries`` and ``users``. Both were written before the search was tuned, which
-was done on those that are not held back. Most of ``docs/search_words.csv`` is by those who had seen
-no query; what was added to it and to ``docs/synonyms.csv`` with the second set is by who wrote that
-set, so its figures flatter. A page ranks by the first of its places, which is the one that is
-shown; a target with an anchor must be that place, and one with a ``*`` is any page of such a name.
+There are three sets. ``queries`` and ``users`` were written before the search was tuned, and a part
+of each is held back; ``visitors`` was written by who had seen only the pages, and all of it is used
+for tuning. Targets are noted from the pages, by who has not seen what is found. A page ranks by the
+first of its places, which is the one that is shown; a target with an anchor must be that place, and
+one with a ``*`` is any page of such a name.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from haiku_state.errors.language import languages
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LANGUAGES = tuple(languages())
-SETS = ("queries", "users")
+SETS = ("queries", "users", "visitors")
 FIND = """async (queries) => {
     const found = [];
     for (const query of queries) {
@@ -59,9 +59,8 @@ def find(page: Any, queries: list[str]) -> list[Any]:
     return page.evaluate(FIND, queries)
 
 
-def measure(page: Any, name: str, language: str, held_back: bool) -> dict[str, Any]:
+def measure(page: Any, queries: list[tuple[str, list[str]]]) -> dict[str, Any]:
     """Search for all queries of a set on an open page of the site, by its own scripts."""
-    queries = read_queries(name, language, held_back)
     found = find(page, [query for query, _ in queries])
     ranks = [rank(targets, pages) for (_, targets), pages in zip(queries, found, strict=True)]
     missed = [
@@ -92,7 +91,9 @@ def main() -> int:
             page = browser.new_page()
             page.goto((ROOT / f"build/site/{language}/search.html").as_uri())
             for name in SETS:
-                result = measure(page, name, language, options.held_back)
+                if not (queries := read_queries(name, language, options.held_back)):
+                    continue
+                result = measure(page, queries)
                 missed = result.pop("missed")
                 print(name, language, json.dumps(result))
                 for query, targets, pages in missed if options.show else []:

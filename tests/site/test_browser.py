@@ -16,7 +16,7 @@ from haiku_site.content.course import course
 from weight import visit
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
-from evaluate import find, measure
+from evaluate import find, measure, read_queries
 
 SITE = Path(__file__).parents[2] / "build/site"
 PAGES = sorted(
@@ -174,7 +174,7 @@ def type_query(page, query):
         ),
         (ZH, "批量归一化", "haiku/batch_norm.html?*"),
         (ZH, "凍結參數", "update/frozen_parts.html?*"),
-        (ZH, "jit 缓存", "update/jitted_update.html?*"),
+        (ZH, "jit 缓存", "pure/thinking_in_jax.html?*"),
     ],
 )
 def test_search_as_you_type(open_page, language, query, hit):
@@ -231,19 +231,19 @@ def test_the_search_page_without_scripts_leads_to_the_lists(open_page):
     assert not page.locator(".hs-search").is_visible()
 
 
-# of the queries of a language, 85 % find a right page first, and 95 % within three
+# of the queries of a language, at least these shares find a right page first, and within three
 @pytest.mark.parametrize(
     ("name", "language", "first", "three"),
     [
-        ("queries", "en", 0.87, 0.95),
+        ("queries", "en", 0.9, 0.95),
         ("queries", ZH, 0.9, 0.95),
-        ("users", "en", 0.8, 0.92),
+        ("users", "en", 0.9, 0.92),
         ("users", ZH, 0.9, 0.95),
     ],
 )
 def test_the_search_finds_what_was_held_back(open_page, language, name, first, three):
     page = open_page(url(language, "search.html"))
-    result = measure(page, name, language, held_back=True)
+    result = measure(page, read_queries(name, language, held_back=True))
     assert (result["P@1"] >= first, result["P@3"] >= three, result["empty"]) == (True, True, 0)
 
 

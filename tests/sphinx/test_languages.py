@@ -92,7 +92,7 @@ def tree(tmp_path_factory):
     ignored = shutil.ignore_patterns("__pycache__", "*.zip")
     shutil.copytree(ROOT / "haiku_state", tree / "haiku_state", ignore=ignored)
     shutil.copytree(ROOT / "conf/sphinx", tree / "conf/sphinx")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tree)
     for name, text in PAGES.items():
         (tree / "docs" / name).parent.mkdir(parents=True, exist_ok=True)

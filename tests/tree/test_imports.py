@@ -15,7 +15,7 @@ SOURCES = {
 }
 
 # each room may import itself and those before it; what has no number is below all of them
-ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes", "inside")
+ROOMS = ("modules", "pure", "update", "recipes", "storage", "processes", "inside", "testing")
 BELOW = {"typing", "compat", "data", "errors", "exchange"}
 MAY_BELOW = {
     "compat": {"errors"},
@@ -34,6 +34,7 @@ OPTAX = ("update/", "recipes/", "commands/", "exercises/course/")
 DEVICES = (
     "update/", "processes/", "compat.py",
     "inside/trace.py", "inside/compare.py", "inside/compat.py",  # what jit does is seen
+    "testing/",  # jit and scan do what Python does
     "recipes/accumulation.py",  # it is a scan over microbatches
     "storage/checkpoint.py", "storage/leaves.py",  # arrays are saved and restored where they are
     "commands/doctor/probe.py",  # it lists what JAX finds

@@ -9,6 +9,8 @@
   };
   addEventListener("hashchange", unfold);
   unfold();
+  // the theme makes a tab stop of what scrolls when the window's size changes
+  addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);
 
   const root = document.documentElement;
   let theme;

@@ -16,18 +16,20 @@
   const ASIDE = /^(?:api\/(?!errors#.*\.)|reference\/(?:glossary|problems)#|changelog|license)|#(?:exercise-|further-reading)/;
   const CANDIDATES = 100;
   const RARE = 3; // what a word counts at most: a rare one may be there by chance
-  const NEXT = 0.25; // a page's second and third place, added to its best
+  const NEXT = 4; // a page's second and third place, added to its best
   // Of the logarithm of a score. Fitted to the queries that are not held back.
   const WEIGHTS = {
     words: 1.5, // what MiniSearch says
-    coverage: 5.5, // the share of the query that a place has
-    together: 3, // neighbours in the query are neighbours in the text
-    called: 4, // how alike the query and a heading, another name or the file are
-    lesson: 5, // the same, of a lesson
-    holds: 5.5, // the heading holds the query
-    code: 2.5, // a name, for a query that is code
-    taught: 4, // the glossary says that this page teaches the term
-    aside: -2.5,
+    coverage: 6, // the share of the query that a place has
+    together: 3.5, // neighbours in the query are neighbours in the text
+    called: 6.5, // how alike the query and a heading, another name or the file are
+    lesson: 3, // the same, of a lesson
+    holds: 3.5, // the heading holds the query
+    titled: 4, // the title of the page is the query
+    code: 0.5, // a name, for a query that is code
+    named: 3, // the name that was typed
+    taught: 3, // the glossary says that this page teaches the term
+    aside: -2,
   };
 
   const plain = (text) =>
@@ -79,7 +81,7 @@
   const any = (queries) => ({ combineWith: "OR", queries });
   const all = (queries) => ({ combineWith: "AND", queries });
   function lookUp(run) {
-    if (!UNSPACED.test(run)) return any([run, beginning(stem(run))]);
+    if (!UNSPACED.test(run)) return any([...new Set([run, run.replaceAll("_", "")]), beginning(stem(run))]);
     return run.length > 1 ? any(pairs(run).slice(0, -1)) : beginning(run);
   }
   const queryOf = ({ word, names }) => any([word, ...names].map((name) => all(runsOf(name).map(lookUp))));
@@ -154,7 +156,7 @@
 
   function featuresOf({ place, score, rarity }, sought) {
     const { page, anchor, short, near, called, name } = described(place);
-    const { whole, words, ideas } = sought;
+    const { whole, words, ideas, named } = sought;
     const address = `${page}#${anchor}`;
     const together = words.slice(1).filter((word, i) => near.includes(compact(words[i] + word)));
     const alike = Math.max(...called.map((each) => likeness(each, sought)));
@@ -166,7 +168,9 @@
       called: alike,
       lesson: LESSON.test(address) && alike,
       holds: whole.length > 2 && short.includes(whole),
+      titled: !anchor && !ASIDE.test(address) && short === whole,
       code: name && sought.code,
+      named: name && stem(compact(name)) === named,
       taught: taught.reduce((sum, { rare }) => sum + rare, 0) / sought.rarity,
       aside: ASIDE.test(address),
     };
@@ -198,7 +202,8 @@
         found.set(id, hit);
       }
     }
-    const sought = { ideas, rarity, whole: compact(asked), words: wordsOf(asked), code: CODE.test(typed) };
+    const whole = compact(asked);
+    const sought = { ideas, rarity, whole, words: wordsOf(asked), code: CODE.test(typed), named: stem(compact(bare)) };
     const roughly = (hit) => hit.score * hit.rarity ** 2;
     const hits = [...found.values()].sort((a, b) => roughly(b) - roughly(a)).slice(0, CANDIDATES);
     for (const hit of hits) hit.score = scoreOf(featuresOf(hit, sought));

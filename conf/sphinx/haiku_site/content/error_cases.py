@@ -667,6 +667,15 @@ def heated():
     return heat(init())
 
 
+def broken_law():
+    def norm(x, is_training):
+        return hk.BatchNorm(True, True, 0.9)(x, is_training)
+
+    for law in hs.testing.laws_of(norm, jnp.arange(24.0).reshape(8, 3)):
+        if str(law) == "state_stays_float32":
+            law()
+
+
 def lost():
     """End as a process does whose partner has died, which takes two processes and a minute."""
     raise errors.LostProcessError(present=0, expected=2, timeout=60)
@@ -699,6 +708,7 @@ OTHERS = (
     lambda: hs.functionalize(Logger).init(),
     lambda: hs.functionalize(Twice).init(),
     heated,
+    broken_law,
     lambda: hs.exercises.stub("conter"),
     without_a_library,
 )

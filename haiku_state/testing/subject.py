@@ -1,0 +1,288 @@
+"""A module under test: its pair, its inputs, and how its results are compared."""
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from haiku_state.errors import arguments
+from haiku_state.errors.describe import describe, leaves_by_path, with_dicts
+from haiku_state.errors.language import deferred as _
+from haiku_state.inside.report import Sentence
+from haiku_state.pure.check import check_made
+
+MISSING = _("{path} is only in one of the two results")
+STRUCTURES = _("{path}: the two results have different structures")
+DIFFERS = _("{path}: {one} and {other}")
+
+SMALLEST = {8: 0.3, 16: 1e-2, 32: 1e-5, 64: 1e-12}
+"""The relative difference that is always allowed, by the bits of the numbers in the program."""
+
+ROUNDINGS = 30
+"""How many times the effect of one rounding two ways of computing the same may differ.
+
+A deep network multiplies what it rounds; so the effect is measured, on the module itself.
+"""
+
+GREATEST = 0.1
+"""From this effect on, nothing can be said: the module is chaotic, or too little of it is exact."""
+
+FLOATS = {"bf16": 16, "f16": 16, "f32": 32, "f64": 64, "c64": 32, "c128": 64}
+TYPES = re.compile(r"\b(f8_\w+|bf16|f16|f32|f64|c64|c128)\[")  # as a jaxpr writes them
+
+
+class Subject:
+    """What the laws are tried on.
+
+    Args:
+      make: the function that ``hk.transform_with_state`` takes, or a pair.
+      inputs: its inputs, PyTrees of arrays.
+      train: the keyword arguments of a call in training.
+      evaluation: the keyword arguments of a call in evaluation; None if there is no such call.
+      axis_name: the name of the axis that the module uses; None if it uses none.
+      is_per_device: whether each device keeps a state of its own, and means to.
+    """
+
+    def __init__(
+        self,
+        make: Any,
+        inputs: tuple[Any, ...],
+        train: Mapping[str, Any],
+        evaluation: Mapping[str, Any] | None,
+        axis_name: str | None,
+        is_per_device: bool,
+    ) -> None:
+        self.pair = _pair_of(make)
+        self.inputs, self.train, self.evaluation = inputs, train, evaluation
+        self.axis_name, self.is_per_device = axis_name, is_per_device
+        self._random: dict[bool, bool] = {}
+
+    @functools.cached_property
+    def key(self) -> Any:
+        """The random key of every call."""
+        return jax.random.key(0)
+
+    @functools.cached_property
+    def start(self) -> tuple[Any, Any]:
+        """Params and state, as ``init`` returns them."""
+        params, state = self.init()
+        check_made(params, state)
+        return params, state
+
+    @functools.cached_property
+    def trained(self) -> tuple[Any, Any]:
+        """Params, and the state after one call in training."""
+        params, state = self.start
+        after = self.apply(params, state)[1]
+        check_made(params, after)
+        return params, after
+
+    @functools.cached_property
+    def evaluated(self) -> tuple[Any, Any]:
+        """The result of a call in evaluation."""
+        return self.apply(*self.trained, flags=self.evaluation)
+
+    def init(self, inputs: tuple[Any, ...] | None = None) -> tuple[Any, Any]:
+        """Call ``init`` as in training."""
+        call = functools.partial(self.pair.init, **self.train)
+        return self._on_one_device(call, (self.key,), inputs)
+
+    def apply(
+        self,
+        params: Any,
+        state: Any,
+        inputs: tuple[Any, ...] | None = None,
+        *,
+        key: Any = None,
+        flags: Mapping[str, Any] | None = None,
+        has_axis: bool = True,
+    ) -> tuple[Any, Any]:
+        """Call ``apply``, in training unless other flags are given.
+
+        Args:
+          params: the parameters.
+          state: the state.
+          inputs: other inputs than those of the module.
+          key: another random key.
+          flags: other keyword arguments than those of training.
+          has_axis: whether the axis is to be bound here, because the caller binds none.
+        """
+        call = functools.partial(self.pair.apply, **(self.train if flags is None else flags))
+        given = params, state, self.key if key is None else key
+        if not has_axis:
+            return call(*unused(given), *(self.inputs if inputs is None else inputs))
+        return self._on_one_device(call, given, inputs)
+
+    def _on_one_device(
+        self, call: Callable[..., Any], given: tuple[Any, ...], inputs: tuple[Any, ...] | None
+    ) -> Any:
+        """Call with the axis bound to a single device, if the module uses one."""
+        inputs = copied(self.inputs) if inputs is None else inputs
+        given, inputs = tuple(map(unused, given)), unused(inputs)
+        if self.axis_name is None:
+            return call(*given, *inputs)
+
+        def one(rows: tuple[Any, ...], _device: Any) -> Any:
+            return call(*given, *rows)
+
+        rows = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], inputs)
+        result = jax.vmap(one, axis_name=self.axis_name)(rows, jnp.zeros(1))
+        return jax.tree.map(lambda leaf: leaf[0], result)
+
+    def traced(self, is_training: bool = True) -> Callable[..., tuple[Any, Any]]:
+        """Return ``apply`` as a function of arrays that JAX has not traced before."""
+        flags = self.train if is_training else self.evaluation
+
+        def apply(params: Any, state: Any, inputs: Any, key: Any = None) -> tuple[Any, Any]:
+            return self.apply(params, state, inputs, key=key, flags=flags)
+
+        return apply
+
+    def is_random(self, is_training: bool = True) -> bool:
+        """Whether the result depends on the random key."""
+        if is_training not in self._random:
+            run = jax.jit(self.traced(is_training))  # one program for both keys
+            results = [
+                run(*copied((*self.trained, self.inputs)), key)
+                for key in unused((self.key, jax.random.key(1)))
+            ]
+            self._random[is_training] = _worst(*results)[0] > 0
+        return self._random[is_training]
+
+    @functools.cached_property
+    def allowed(self) -> float:
+        """The relative difference that rounding alone may make; infinite if it may make any."""
+        given = *self.start, self.inputs
+        try:
+            found = set(TYPES.findall(str(jax.make_jaxpr(self.traced())(*unused(given)))))
+        except Exception:  # Python decides by a value: another law says so
+            found = set()
+        least = min((FLOATS.get(name, 8) for name in found), default=32)
+        rng = np.random.default_rng(0)
+
+        def rounded(leaf: Any) -> Any:
+            if not is_inexact(leaf):
+                return leaf
+            leaf = jnp.asarray(leaf)
+            step = max(2.0 ** (1 - {8: 3, 16: 8, 32: 24, 64: 53}[least]), _eps(leaf))
+            return leaf * (1 + step * rng.choice([-1.0, 1.0], leaf.shape)).astype(leaf.dtype)
+
+        run = jax.jit(self.traced())
+        try:
+            results = run(*unused(given)), run(*jax.tree.map(rounded, unused(given)))
+        except Exception:
+            return SMALLEST[least]
+        effect = _worst(*results)[0]
+        allowed = max(SMALLEST[least], (ROUNDINGS if least > 16 else 3) * effect)
+        return allowed if allowed < GREATEST or least < 16 else np.inf
+
+    def difference(self, one: Any, other: Any, exact: bool = False) -> Sentence | None:
+        """Return how two results differ by more than rounding, or None.
+
+        Args:
+          one: a dict of what is compared, by its names.
+          other: what it is compared with.
+          exact: whether rounding counts as a difference.
+        """
+        leaves = [leaves_by_path(**tree) for tree in (one, other)]
+        for path in dict.fromkeys([*leaves[0], *leaves[1]]):
+            if not all(path in each for each in leaves):
+                return Sentence(MISSING, path=path)
+        for name in one:
+            structures = [str(jax.tree.structure(with_dicts(tree[name]))) for tree in (one, other)]
+            if structures[0] != structures[1]:
+                return Sentence(STRUCTURES, path=name)
+        allowed = 0 if exact else self.allowed
+        for path, leaf in leaves[0].items():
+            twin = leaves[1][path]
+            if np.shape(leaf) != np.shape(twin):
+                return Sentence(DIFFERS, path=path, one=describe(leaf), other=describe(twin))
+            gap, *values = _worst(leaf, twin)
+            if not gap <= (allowed if is_inexact(leaf) else 0):
+                shown = [f"{value:.7g}" for value in values]
+                return Sentence(DIFFERS, path=path, one=shown[0], other=shown[1])
+        return None
+
+
+def named(result: tuple[Any, Any]) -> dict[str, Any]:
+    """Name the output and the state that a call returns."""
+    return {"output": result[0], "state": result[1]}
+
+
+def is_inexact(leaf: Any) -> bool:
+    """Whether a leaf holds numbers that are rounded."""
+    return not is_typed_key(leaf) and bool(jnp.issubdtype(jnp.result_type(leaf), jnp.inexact))
+
+
+def is_floating(leaf: Any) -> bool:
+    """Whether a leaf holds real numbers that are rounded."""
+    return is_inexact(leaf) and bool(jnp.issubdtype(jnp.result_type(leaf), jnp.floating))
+
+
+def is_typed_key(leaf: Any) -> bool:
+    """Whether a leaf is a random key of the new style, which is not an array of numbers."""
+    dtype = getattr(leaf, "dtype", None)
+    return dtype is not None and bool(jnp.issubdtype(dtype, jax.dtypes.prng_key))
+
+
+def unused(tree: Any) -> Any:
+    """Return a tree with copies of its random keys, whose uses ``jax_debug_key_reuse`` counts."""
+    if not any(map(is_typed_key, jax.tree.leaves(tree))):
+        return tree  # with the containers of the caller, which the module may change
+    return jax.tree.map(lambda x: jax.random.clone(x) if is_typed_key(x) else x, tree)
+
+
+def copied(tree: Any) -> Any:
+    """Return a tree whose containers and NumPy arrays are copies."""
+    return unused(jax.tree.map(lambda x: x.copy() if isinstance(x, np.ndarray) else x, tree))
+
+
+def accepts(make: Any, name: str) -> bool:
+    """Whether a function has a parameter of a name."""
+    try:
+        return name in inspect.signature(getattr(make, "apply", make)).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _pair_of(make: Any) -> Any:
+    """Return the pair of a function, a class, or a pair."""
+    if isinstance(make, type):
+        return hk.transform_with_state(lambda *args, **kwargs: make()(*args, **kwargs))
+    is_pair = isinstance(make, tuple) and len(make) == 2 and all(map(callable, make))
+    if is_pair and not isinstance(make, hk.Transformed):
+        return hk.TransformedWithState(*make)
+    if not callable(make):
+        raise arguments.under_test(make)
+    return hk.transform_with_state(make)
+
+
+def _eps(leaf: Any) -> float:
+    return float(jnp.finfo(leaf.dtype).eps)  # type: ignore[no-untyped-call]
+
+
+def _worst(one: Any, other: Any) -> tuple[float, Any, Any]:
+    """Return the greatest difference of two trees, relative to 1 + |x|, and the two numbers."""
+    worst: tuple[float, Any, Any] = 0.0, None, None
+    for leaf, twin in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        left, right = (np.ravel(_as_numbers(each)) for each in (leaf, twin))
+        if not left.size:
+            continue
+        with np.errstate(all="ignore"):
+            gap = np.abs(left - right) / (1 + np.abs(right))
+        gap = np.where((left == right) | np.isnan(left) & np.isnan(right), 0, gap)
+        at = int(np.argmax(np.where(np.isnan(gap), np.inf, gap)))
+        if not gap[at] <= worst[0]:
+            worst = float(gap[at]), left[at], right[at]
+    return worst
+
+
+def _as_numbers(leaf: Any) -> Any:
+    numbers = np.asarray(jax.random.key_data(leaf) if is_typed_key(leaf) else leaf)
+    return numbers.astype(np.complex128 if np.iscomplexobj(numbers) else np.float64)

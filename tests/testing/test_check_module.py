@@ -1,0 +1,449 @@
+"""A law that no module breaks tests nothing: each is broken here, by a module made for it."""
+
+import unittest
+
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import haiku_state as hs
+from haiku_state.errors import ArgumentError, BrokenLawError
+from haiku_state.testing import LawReport, check_module, laws_of
+
+X = jnp.asarray(np.random.default_rng(0).normal(3, 2, (8, 6)), jnp.float32)
+LAWS = [str(law) for law in laws_of(lambda: hs.Counter()())]
+
+
+@pytest.fixture(autouse=True)
+def _as_users_promote():
+    """The tests' strict promotion rejects a module that takes another dtype than its state's."""
+    with jax.numpy_dtype_promotion("standard"):
+        yield
+
+
+def state(name, value, dtype=jnp.float32):
+    return hk.get_state(name, jnp.shape(value), dtype, init=lambda *_: jnp.asarray(value, dtype))
+
+
+def numbered():
+    """A function whose init gives another number each time."""
+    numbers = iter(range(1000))
+
+    def make(x):
+        state("start", next(numbers) if hk.running_init() else 0.0)
+        return x
+
+    return make
+
+
+def counting():
+    """A function that counts its calls where Haiku does not know, and returns what is pure."""
+    calls = []
+
+    def make(x):
+        calls.append(len(calls))
+        return x + len(calls)
+
+    return make
+
+
+def widening(x):
+    count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+    hk.set_state("count", (count + 1).astype(jnp.float32) if not hk.running_init() else count)
+    return x
+
+
+def branching(x):
+    return x if x.sum() > 0 else -x
+
+
+def frozen(x):
+    """What is read at the time of tracing is a constant of the compiled program."""
+    frozen.scale += 1.0 if isinstance(x, jax.core.Tracer) else 0.0
+    return x * frozen.scale
+
+
+frozen.scale = 1.0
+
+
+def mixing(x, is_training):
+    return x if is_training else x - x.mean(0, keepdims=True)
+
+
+def dropping(x, is_training):
+    return jnp.where(jax.random.bernoulli(hk.next_rng_key(), 0.5, x.shape), x, 0.0)
+
+
+def counting_in_evaluation(x, is_training):
+    hk.set_state("count", state("count", 0.0) + 1.0)
+    return x
+
+
+def averaging(x, is_training):
+    average = state("average", jnp.zeros((1, x.shape[1])))
+    if is_training:
+        mean = x.mean(0, keepdims=True, dtype=jnp.float32)
+        hk.set_state("average", 0.9 * average + 0.1 * mean)
+    return x - average
+
+
+def halved(x):
+    hk.set_state("last", hk.get_state("last", x.shape, x.dtype, init=jnp.zeros) + x)
+    return x
+
+
+def square_root(x):
+    w = hk.get_parameter("w", (), init=hk.initializers.Constant(0.0))
+    return x * jnp.sqrt(jnp.maximum(w, 0.0))
+
+
+def one_pass(x):
+    mean = x.mean(0, keepdims=True)
+    return (x - mean) / jnp.sqrt((x**2).mean(0, keepdims=True) - mean**2)
+
+
+def leaking():
+    seen = []
+
+    def make(x):
+        seen.append(x)
+        return x
+
+    return make
+
+
+def per_row(x):
+    """What vmap cannot see in the row that it maps over."""
+    return jnp.where(hk.running_init(), x, x * (1 if np.ndim(x) == 2 else 0)) + _mapped(x)
+
+
+def _mapped(x):
+    return float("Batch" in type(x).__name__)
+
+
+def scanned(x):
+    """Another number for each call that is not traced by a scan."""
+    hk.set_state("a", state("a", 0.0) + (1.0 if isinstance(x, jax.core.Tracer) else 2.0))
+    return x
+
+
+BREAKS = {
+    "init_is_deterministic": numbered(),
+    "apply_is_deterministic": counting(),
+    "state_keeps_its_type": widening,
+    "jit_equals_eager": branching,
+    "scan_equals_loop": scanned,
+    "vmap_equals_loop": per_row,
+    "gradient_is_finite": square_root,
+    "no_tracer_is_left": leaking(),
+    "evaluation_keeps_state": counting_in_evaluation,
+    "evaluation_ignores_the_key": dropping,
+    "examples_are_independent": mixing,
+    "devices_agree": averaging,
+    "state_stays_float32": halved,
+    "far_from_zero_is_finite": one_pass,
+}
+
+
+def outcomes(make, *inputs, **options):
+    return {r.name: r.outcome for r in check_module(make, *inputs, **options).results}
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_check_module__each_law_is_broken_by_a_module(name):
+    assert outcomes(BREAKS[name], X)[name] == "broken"
+
+
+def test_check_module__every_law_but_saving_has_a_module_that_breaks_it():
+    assert {*LAWS} - {*BREAKS} == {"saving_keeps_everything"}
+
+
+@pytest.mark.parametrize(
+    ("name", "broken"),
+    [
+        ("evaluation_keeps_state", {"evaluation_keeps_state"}),
+        ("examples_are_independent", {"examples_are_independent"}),
+        ("devices_agree", {"devices_agree"}),
+        ("state_stays_float32", {"state_stays_float32"}),
+        ("no_tracer_is_left", {"no_tracer_is_left"}),
+        ("gradient_is_finite", {"gradient_is_finite"}),
+    ],
+)
+def test_check_module__a_defect_breaks_its_own_law_alone(name, broken):
+    found = outcomes(BREAKS[name], X)
+    assert {law for law, outcome in found.items() if outcome == "broken"} == broken
+
+
+def test_check_module__saving_is_broken_by_what_is_not_saved(monkeypatch):
+    monkeypatch.setattr("haiku_state.testing.laws.load_numpy", lambda _path: {"params": {}})
+    make = BREAKS["devices_agree"]
+    assert outcomes(make, X)["saving_keeps_everything"] == "broken"
+
+
+def shared(x, is_training):
+    return hs.BatchNorm(True, True, 0.9, cross_replica_axis="i")(x, is_training)
+
+
+def test_check_module__an_axis_is_bound_in_every_law():
+    assert set(outcomes(shared, X, axis_name="i").values()) == {"kept"}
+    with pytest.raises(NameError, match="'i'"):  # what a plain call raises is no law
+        check_module(shared, X)
+
+
+def test_check_module__means_over_devices_of_other_parts_are_seen():
+    """An axis alone is not enough: the mean of a nonlinear statistic is not that of the batch."""
+
+    def make(x, is_training):
+        top = jax.lax.pmean(x.max(0, keepdims=True), "i")
+        average = state("top", jnp.zeros((1, x.shape[1])))
+        if is_training:
+            hk.set_state("top", top)
+        return x - average
+
+    assert outcomes(make, X, axis_name="i")["devices_agree"] == "broken"
+
+
+def test_check_module__one_state_a_device_may_be_meant():
+    found = outcomes(BREAKS["devices_agree"], X, is_per_device=True)
+    assert found["devices_agree"] == "skipped"
+
+
+def test_check_module__flags_of_other_names():
+    def make(x, mode):
+        return mixing(x, mode == "train")
+
+    flags = {"train": {"mode": "train"}, "evaluation": {"mode": "test"}}
+    assert outcomes(make, X, **flags)["examples_are_independent"] == "broken"
+
+
+def test_check_module__a_pair_and_a_random_module():
+    def make(x, is_training):
+        kept = jax.random.bernoulli(hk.next_rng_key(), 0.5 if is_training else 1.0, x.shape)
+        return jnp.where(kept, x, 0.0)
+
+    pair = hk.transform_with_state(make)
+    flags = {"train": {"is_training": True}, "evaluation": {"is_training": False}}
+    for each, options in ((make, {}), (pair, flags)):
+        found = outcomes(each, X, **options)
+        assert "broken" not in found.values()
+
+
+def test_check_module__no_inputs_keys_and_dicts_as_inputs():
+    def draw(inputs):
+        return {"noise": jax.random.normal(inputs["key"], (3,)), "count": hs.Counter()()}
+
+    assert "broken" not in outcomes(lambda: hs.Counter()()).values()
+    assert "broken" not in outcomes(draw, {"key": jax.random.key(1)}).values()
+
+
+def test_check_module__what_rounding_may_do_is_measured_on_the_module():
+    """A deep product multiplies its rounding: 1e-5 alone would call jit wrong."""
+    rng = np.random.default_rng(1)
+    factors = jnp.asarray(rng.normal(0, 1, (40, 6, 6)) / np.sqrt(6), jnp.float32)
+
+    def make(x):
+        for factor in factors:
+            x = 3 * jnp.tanh(x @ factor)
+        return x
+
+    found = outcomes(make, X)
+    assert found["jit_equals_eager"] == found["vmap_equals_loop"] == "kept"
+
+
+def assigning(batch):
+    batch["x"] = batch["x"] * 2
+    return batch["x"]
+
+
+def popping(batch):
+    return batch.pop("y") + batch["x"]
+
+
+def in_place(x):
+    if isinstance(x, np.ndarray):
+        x[x < 0] = 0
+    return jnp.maximum(x, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [(assigning, {"x": X}), (popping, {"x": X, "y": X}), (in_place, np.array(X) - 3)],
+)
+def test_check_module__a_changed_argument_is_seen_and_the_callers_is_not_changed(make, given):
+    before = jax.tree.map(np.array, given)
+    assert outcomes(make, given)["apply_is_deterministic"] == "broken"
+    jax.tree.map(np.testing.assert_array_equal, given, before)
+
+
+def centered(x, is_training):
+    """What depends on the batch in evaluation, behind a dropout in training."""
+    kept = jax.random.bernoulli(hk.next_rng_key(), 0.5 if is_training else 1.0, x.shape)
+    return jnp.where(kept, x, 0.0) - x.mean(0, keepdims=True)
+
+
+def cumulative(x, is_training):
+    """What depends on earlier rows: the first half alone does not show it."""
+    return jnp.cumsum(x, 0)
+
+
+@pytest.mark.parametrize("make", [centered, cumulative])
+def test_check_module__other_ways_to_depend_on_the_batch(make):
+    assert outcomes(make, X)["examples_are_independent"] == "broken"
+
+
+def half_precision(x):
+    """What computes in bfloat16 between a float32 input and a float32 output."""
+    y = x.astype(jnp.bfloat16)
+    y = jax.nn.gelu(y * 1.7 + 0.3) * jax.nn.sigmoid(y)
+    return jnp.tanh(y * y + y).astype(jnp.float32)
+
+
+def loss(x, is_training):
+    return {"loss": jnp.mean(x**2), "weights": hk.get_parameter("w", [8], init=jnp.ones)}
+
+
+def recurrent(x, is_training):
+    last = state("last", jnp.zeros(x.shape))
+    if is_training:
+        hk.set_state("last", 0.9 * last + x)
+    return x + last
+
+
+def nested(x):
+    kept = hk.get_state("kept", (), init=lambda *_: {"n": jnp.zeros([])})
+    hk.set_state("kept", {"n": kept["n"] + 1})
+    return x + kept["n"]
+
+
+def of_float32_only(x):
+    w = hk.get_parameter("w", [1, 1, 1], jnp.float32, init=jnp.ones)
+    return jax.lax.conv_general_dilated(x[:, None, :], w, (1,), "SAME")[:, 0] + state("s", 0.0)
+
+
+def with_integer_param(x):
+    count = hk.get_parameter("t", [1, 6], jnp.int32, init=jnp.ones)
+    return x * hk.get_parameter("w", [1, 6], init=jnp.ones) + count
+
+
+def complex_product(z):
+    return jnp.tanh(z @ jnp.ones((6, 5), jnp.complex64) * 0.123) * z.mean()
+
+
+def scaled(x, factor):
+    return hk.Linear(3)(x) * factor
+
+
+def keyed(x, key, is_training):
+    return x + (jnp.asarray(key[0], jnp.float32) if is_training else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs"),
+    [
+        (half_precision, (X,)),
+        (loss, (X,)),
+        (recurrent, (X,)),
+        (nested, (X,)),
+        (of_float32_only, (X,)),
+        (with_integer_param, (X,)),
+        (complex_product, (jax.lax.complex(X, X),)),
+        (scaled, (X, 0.5)),
+        (keyed, (X[:2], np.array([0, 7], np.uint32))),
+        (hs.Counter, ()),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_check_module__what_is_right_breaks_no_law(make, inputs):
+    found = check_module(make, *inputs)
+    assert not found.broken, found
+
+
+def test_check_module__a_chaotic_module_is_not_judged():
+    def make(x):
+        y = jax.nn.sigmoid(x)
+        for _ in range(40):
+            y = 3.99 * y * (1 - y)
+        return y if isinstance(x, jax.core.Tracer) else y * 0.5
+
+    assert outcomes(make, X)["jit_equals_eager"] == "skipped"
+
+
+def test_check_module__a_narrow_counter_is_seen_without_floating_inputs():
+    def make(x):
+        hk.set_state("count", state("count", 0.0, jnp.float16) + jnp.float16(1))
+        return x
+
+    assert outcomes(make, jnp.arange(8))["state_stays_float32"] == "broken"
+
+
+def test_check_module__a_leak_is_told_once_and_by_the_name_of_what_holds_it():
+    report = {r.name: str(r) for r in check_module(LEAKING_AND_READING, X).broken}
+    assert "a tracer remains, referred to by" in report.pop("no_tracer_is_left")
+    assert set(report.values()) == {
+        f"✗ {name}: a tracer of an earlier call is used: see no_tracer_is_left" for name in report
+    }
+
+
+HELD = []
+
+
+def LEAKING_AND_READING(x):  # noqa: N802
+    HELD.append(x)
+    return x + HELD[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "inputs", "options", "says"),
+    [
+        (hk.transform(lambda x: x), (X,), {}, "make is Transformed"),
+        (X, (X,), {}, "make is Array"),
+        (averaging, (X, True), {}, "an input is True, but it must be an array"),
+        (averaging, (X, "relu"), {}, "an input is 'relu'"),
+        (averaging, (X,), {"train": True}, "train is True"),
+    ],
+)
+def test_check_module__misuse_is_named(make, inputs, options, says):
+    with pytest.raises(ArgumentError, match=says):
+        check_module(make, *inputs, **options)
+
+
+def test_law_report__one_line_a_law_with_the_page_of_a_broken_one():
+    report = check_module(BREAKS["devices_agree"], X)
+    head, *lines = str(report).splitlines()
+    assert head == "`averaging`: laws kept: 13, broken: 1, not applicable: 1"
+    at = next(i for i, line in enumerate(lines) if "devices_agree" in line)
+    assert lines[at].startswith("  ✗ devices_agree: state['~']['average']: 0.10866 and")
+    assert lines[at + 2] == "    python -m haiku_state read update/meshes"
+    assert len(lines) == len(LAWS) + 2
+    html = report._repr_html_()
+    assert html.count("<tr>") == 2 * len(LAWS)  # in both languages
+    assert "broken" in html
+    assert "违反" in html
+
+
+def test_law_report__what_it_says_cannot_be_read_as_html():
+    from haiku_state.testing import LawResult
+
+    assert "<i>" not in LawReport("<i>", (LawResult("a", "broken", "b", "<i>"),))._repr_html_()
+
+
+def test_laws_of__a_law_is_a_test():
+    laws = {str(law): law for law in laws_of(BREAKS["devices_agree"], X)}
+    assert laws["scan_equals_loop"]() is None
+    with pytest.raises(unittest.SkipTest, match="no param is a"):
+        laws["gradient_is_finite"]()
+    with pytest.raises(BrokenLawError) as caught:
+        laws["devices_agree"]()
+    first, *_rest, last = str(caught.value).splitlines()
+    assert first.startswith("`averaging` breaks the law devices_agree: state['~']['average']")
+    assert last == "  more:  python -m haiku_state read update/meshes"
+
+
+def test_laws_of__exclude_takes_names_of_laws_alone():
+    for names in (["devices_agree"], "devices_agree", (name for name in ["devices_agree"])):
+        left = [str(law) for law in laws_of(averaging, X, exclude=names)]
+        assert left == [name for name in LAWS if name != "devices_agree"]
+    with pytest.raises(ArgumentError, match="exclude is 'device_agree', but it must be init_is"):
+        laws_of(averaging, X, exclude=["device_agree"])
