@@ -17,9 +17,6 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "all shards of an array have one shape": [
         ("storage/arrays.py", r"\+.* shards\[ ?-?1\].data.shape"),
     ],
-    "only after a power failure the bytes are not there": [
-        ("storage/arrays.py", r"^-os.fsync"),
-    ],
     "test_what_two_processes_have_saved_one_restores notices it": [
         ("storage/checkpoint.py", r"\+sums\[path\] = column\[0\] if is_copy else "),
     ],

@@ -21,9 +21,9 @@ CORE = {"jax", "jaxlib", "dm-haiku", "optax", "jmp", "numpy"}
 EXTRAS = {"data", "plot", "checkpoint", "exercises", "completion", "lab", "all"}
 OF_EXTRAS = {"orbax-checkpoint", "scikit-learn", "matplotlib", "rich", "sphinx", "flax", "pytest"}
 IN_SDIST = {
-    "pyproject.toml", "hatch_build.py", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md", "LICENSE",
-    "CHANGELOG.md", "tests/conftest.py", "docs/index.md", "conf/constraints/jax-0.10.txt",
-    f"docs/locale/{ZH}/LC_MESSAGES/index.po",
+    "pyproject.toml", "hatch_build.py", "tox.ini", "toxfile.py", "README.md", "README.zh-CN.md",
+    "LICENSE", "CHANGELOG.md", "tests/conftest.py", "docs/index.md",
+    "conf/constraints/jax-0.10.txt", f"docs/locale/{ZH}/LC_MESSAGES/index.po",
 }  # fmt: skip
 
 

@@ -101,6 +101,23 @@ def test_a_defect_of_a_page_is_named(site, old, new, says):
     assert any(says in problem and "page" in problem for problem in problems), problems
 
 
+@pytest.mark.parametrize("name", ["src", "data-src"])
+def test_a_script_that_is_loaded_now_or_later_is_here(site, name):
+    page = site / "en/page.html"
+    text = page.read_text(encoding="utf-8")
+    script = f'<script {name}="https://cdn.example/x.js"></script></head>'
+    page.write_text(text.replace("</head>", script), encoding="utf-8")
+    assert any("loads from outside" in problem for problem in check(site))
+
+
+def test_a_site_in_which_no_cell_is_found_is_not_compared(site):
+    """As after a release of MyST-NB that calls its cells something else."""
+    for page in site.rglob("page.html"):
+        text = page.read_text(encoding="utf-8").replace('class="cell_input', 'class="input_of_cell')
+        page.write_text(text, encoding="utf-8")
+    assert "no code of a cell was found on any page, so none was compared" in check(site)
+
+
 def test_a_version_and_a_hash_are_not_english(site):
     page = site / f"{ZH}/page.html"
     text = page.read_text(encoding="utf-8").replace("通过", "0.1.0 · 864343b0fa3e755c")

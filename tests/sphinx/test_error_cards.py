@@ -79,7 +79,7 @@ def test_each_message_leads_to_its_cards_and_each_other_card_is_listed(
             "".join(code.astext() for code in item.findall(nodes.literal)),
             [int(link["reftarget"][8:]) for link in item.findall(addnodes.pending_xref)],
         )
-        for item in shown.children
+        for item in shown.findall(nodes.list_item)
     ]
     assert found == listed
 

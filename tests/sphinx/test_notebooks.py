@@ -2,6 +2,7 @@
 
 import base64
 import importlib.metadata
+import json
 import re
 import zipfile
 from pathlib import Path
@@ -197,6 +198,8 @@ def test_it_has_the_page_s_outputs_and_its_checks_at_the_end(notebooks, language
     assert notebooks[language].cells[-1] == check
     assert (check.source, check.outputs) == ("assert double(21) == 42", [])
     assert settings.metadata.tags == ["figures"]
+    drawn_on = json.loads(settings.source.partition("rcParams.update(")[2].removesuffix(")"))
+    assert {"figure.facecolor": "white", "axes.facecolor": "white"}.items() <= drawn_on.items()
     assert printed.outputs[0].text == "doubled 42\n"
     assert drawn.metadata == {"tags": ["plot"], "jupyter": {"source_hidden": True}}
     assert set(drawn.outputs[0].data) == {"text/plain", "text/html", "image/svg+xml"}

@@ -152,7 +152,9 @@ def test_each_page_allows_its_own_scripts_and_styles_alone(site, name):
     meta = r'<meta charset="utf-8" />\n<meta http-equiv="Content-Security-Policy" content="(.*)">'
     [policy] = re.findall(meta, (site / name).read_text())
     rules = policy.split("; ")
-    assert "default-src 'none'" in rules
+    names = ["default", "script", "style", "img", "font", "connect", "form-action", "base-uri"]
+    assert [rule.split()[0].removesuffix("-src") for rule in rules] == names
+    assert {"default-src 'none'", "base-uri 'none'", "connect-src 'self'"} <= {*rules}
     assert f"script-src 'self' file: {SCRIPTS}" in rules
     assert f"style-src 'self' file: {STYLES}" in rules
     assert "unsafe" not in policy

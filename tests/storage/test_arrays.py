@@ -1,5 +1,7 @@
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import haiku as hk
 import jax
@@ -463,3 +465,12 @@ def test_a_name_as_long_as_the_file_system_takes_it(tmp_path):
     path = tmp_path / ("n" * 251 + ".npz")
     hs.storage.save_numpy(path, {"params": {}, "state": {}})
     assert path.exists()
+
+
+def test_save_numpy__is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """Without it, a power cut may leave an empty file in the place of the last one."""
+    done, fsync, replace = [], os.fsync, Path.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append("fsync"), fsync(file)))
+    monkeypatch.setattr(Path, "replace", lambda *of: (done.append("replace"), replace(*of)))
+    hs.storage.save_numpy(tmp_path / "a.npz", {"params": {"m": {"w": np.ones(2)}}, "state": {}})
+    assert done == ["fsync", "replace"]

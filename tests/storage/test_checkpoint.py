@@ -353,6 +353,13 @@ def test_foreign_files_are_left_alone(tmp_path):
         save_checkpoint(tmp_path, train_state_of(2024))
 
 
+def test_restore_checkpoint__a_step_has_one_name(tmp_path):
+    """``007`` is a copy that somebody has made, and not the checkpoint of step 7."""
+    save_checkpoint(tmp_path, train_state_of(7))
+    (tmp_path / "7").rename(tmp_path / "007")
+    assert restore_checkpoint(tmp_path, train_state_of()) is None
+
+
 def test_a_folder_of_other_files_under_the_name_of_the_step_is_not_replaced(tmp_path):
     (tmp_path / "4").mkdir()
     (tmp_path / "4" / "mine").write_text("mine")

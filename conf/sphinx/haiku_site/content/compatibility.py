@@ -60,13 +60,13 @@ class Compatibility(SphinxDirective):
     def sets(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row per set: its versions, and the results of its tests."""
         names = [text(name) for name in ("jax", "Python", *LIBRARIES)]
-        yield [*names, word("passed"), word("failed"), word("skipped"), text("s")]
+        yield [*names, word("passed"), word("failed"), word("skipped")]
         for row in rows.values():
             tests, versions = row["tests"], row["versions"]
             counts = (tests["passed"], tests["failed"], sum(tests["skipped"].values()))
             cells = [versions["jax"], row["python"]]
             cells += [versions.get(library, NO) for library in LIBRARIES]
-            yield [text(str(cell)) for cell in (*cells, *counts, round(row["seconds"]))]
+            yield [text(str(cell)) for cell in (*cells, *counts)]
 
     def features(self, rows: dict[str, Any]) -> Iterable[list[nodes.Node]]:
         """One row per feature, one column per set."""

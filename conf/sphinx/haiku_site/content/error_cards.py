@@ -20,7 +20,7 @@ from typing import Any
 from docutils import nodes
 from docutils.statemachine import StringList
 from haiku_site.content.course import link_to
-from haiku_site.content.folds import card
+from haiku_site.content.folds import Fold, card
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
@@ -112,7 +112,10 @@ class Cards(Reads):
             shown["classes"].append("hs-error")
             signature, content = shown.children
             signature.children = [*_head(signature, name)]
-            content.children[1:1] = self._cases(name)
+            first, *others = self._cases(name)
+            content.children[1:1] = [first]
+            if others:
+                content += Fold("", *others, prompt_show=_("Other messages of this error"))
         cards += described.children
 
     def _cases(self, name: str) -> Iterator[nodes.Node]:
@@ -190,7 +193,8 @@ class Messages(Reads):
         else:
             rows = [self._row(*each) for each in found]
         items = [nodes.list_item("", row) for row in rows]
-        return [nodes.bullet_list("", *items, classes=["hs-messages"])]
+        listed = nodes.bullet_list("", *items, classes=["hs-messages"])
+        return [listed] if self.arguments else [Fold("", listed, prompt_show=_("All messages"))]
 
     def _found(self) -> list[tuple[str, list[int]]]:
         """Return each message once, as `Seen` does, and the numbers of its problems."""

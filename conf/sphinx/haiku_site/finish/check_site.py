@@ -184,6 +184,8 @@ def check_site(site: Path, locale: Path) -> list[str]:
             found += [f"{page.file}: no alt text: {image}" for image in page.no_alt]
             found += [f"{page.file}: {what}" for what in page.not_closed]
             found += [f"{page.file}: the policy blocks {what}" for what in page.blocked]
+    if not any(page.cells for page in pages["en"].values()):
+        found.append("no code of a cell was found on any page, so none was compared")
     return found + list(_dead_links(site, pages))
 
 
