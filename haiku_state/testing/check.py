@@ -257,7 +257,7 @@ def check_module(
     itself: each number that goes in is rounded once more, to the least precise type of the program,
     and 30 times the effect is allowed (3 times in half precision), or :math:`10^{-5}` in float32,
     whichever is greater, relative to :math:`1 + |x|`. A small module takes a second or two, and a
-    network such as ResNet-18 takes half a minute.
+    network such as ResNet-18 takes a minute.
 
     Args:
       make: a function that calls the module, as ``hk.transform_with_state`` takes it, a module

@@ -237,7 +237,7 @@ def devices_agree(module: Subject) -> Sentence | None:
         other = jax.tree.map(lambda x: x[device], states)  # noqa: B023
         if drift := _compared(module, {"state": other}, {"state": first}):
             return drift
-    if module.is_random():
+    if module.is_random:
         skip(_("the result is random, so it cannot be compared with that of the whole batch"))
     return _compared(module, {"state": first}, {"state": module.trained[1]})
 

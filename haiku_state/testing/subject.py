@@ -61,7 +61,6 @@ class Subject:
         self.pair = _pair_of(make)
         self.inputs, self.train, self.evaluation = inputs, train, evaluation
         self.axis_name, self.is_per_device = axis_name, is_per_device
-        self._random: dict[bool, bool] = {}
 
     @functools.cached_property
     def key(self) -> Any:
@@ -135,25 +134,21 @@ class Subject:
         result = jax.vmap(one, axis_name=self.axis_name)(rows, jnp.zeros(1))
         return jax.tree.map(lambda leaf: leaf[0], result)
 
-    def traced(self, is_training: bool = True) -> Callable[..., tuple[Any, Any]]:
-        """Return ``apply`` as a function of arrays that JAX has not traced before."""
-        flags = self.train if is_training else self.evaluation
+    def traced(self) -> Callable[..., tuple[Any, Any]]:
+        """Return ``apply`` in training as a function of arrays that JAX has not traced before."""
 
         def apply(params: Any, state: Any, inputs: Any, key: Any = None) -> tuple[Any, Any]:
-            return self.apply(params, state, inputs, key=key, flags=flags)
+            return self.apply(params, state, inputs, key=key)
 
         return apply
 
-    def is_random(self, is_training: bool = True) -> bool:
-        """Whether the result depends on the random key."""
-        if is_training not in self._random:
-            run = jax.jit(self.traced(is_training))  # one program for both keys
-            results = [
-                run(*copied((*self.trained, self.inputs)), key)
-                for key in unused((self.key, jax.random.key(1)))
-            ]
-            self._random[is_training] = _worst(*results)[0] > 0
-        return self._random[is_training]
+    @functools.cached_property
+    def is_random(self) -> bool:
+        """Whether the result of a call in training depends on the random key."""
+        run = jax.jit(self.traced())  # one program for both keys
+        keys = unused((self.key, jax.random.key(1)))
+        results = [run(*copied((*self.trained, self.inputs)), key) for key in keys]
+        return _worst(*results)[0] > 0
 
     @functools.cached_property
     def allowed(self) -> float:

@@ -644,6 +644,19 @@ def test_a_formula_is_legible_and_found_without_scripts(open_page):
     )
 
 
+def test_code_in_a_card_that_is_opened_scrolls_by_keyboard(open_page):
+    """Its body is not laid out before, so the theme could not see that it scrolls."""
+    page = open_page(url("en", "reference/bug_gallery.html"), 360)
+    code = page.locator(".hs-bug > details pre")
+    wide = "all => all.filter(e => e.scrollWidth > e.clientWidth && e.getClientRects().length)"
+    assert code.evaluate_all(f"({wide})") == []
+    page.locator(".hs-bug > details > summary").first.click()
+    page.wait_for_timeout(600)  # the theme waits, too
+    stops = code.evaluate_all(f"all => ({wide})(all).map(e => e.tabIndex)")
+    assert stops
+    assert {*stops} == {0}
+
+
 def test_a_wide_formula_scrolls_by_keyboard(open_page):
     page = open_page(url("en", "api/modules.html"), 360)
     wide = page.locator("div.math", has_text="mean").first

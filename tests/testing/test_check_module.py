@@ -1,6 +1,7 @@
 """A law that no module breaks tests nothing: each is broken here, by a module made for it."""
 
 import unittest
+from pathlib import Path
 
 import haiku as hk
 import jax
@@ -11,6 +12,7 @@ import pytest
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, BrokenLawError
 from haiku_state.testing import LawReport, check_module, laws_of
+from haiku_state.testing.laws import LAWS as STATEMENTS
 
 X = jnp.asarray(np.random.default_rng(0).normal(3, 2, (8, 6)), jnp.float32)
 LAWS = [str(law) for law in laws_of(lambda: hs.Counter()())]
@@ -427,6 +429,11 @@ def test_law_report__what_it_says_cannot_be_read_as_html():
     from haiku_state.testing import LawResult
 
     assert "<i>" not in LawReport("<i>", (LawResult("a", "broken", "b", "<i>"),))._repr_html_()
+
+
+def test_laws_of__the_page_of_each_law_is_there():
+    docs = Path(__file__).parents[2] / "docs"
+    assert [page for _, page, _ in STATEMENTS.values() if not (docs / f"{page}.md").exists()] == []
 
 
 def test_laws_of__a_law_is_a_test():
