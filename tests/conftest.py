@@ -14,10 +14,10 @@ os.environ.setdefault("NPROC", "32")  # threads of XLA's pool, as use_devices se
 
 import jax  # noqa: E402
 import pytest  # noqa: E402
-from allowed_warnings import ALLOWED  # noqa: E402
-from chromium import CHROMIUM, missing, running, watched  # noqa: E402
 from jax.experimental.compilation_cache import compilation_cache  # noqa: E402
-from user import User  # noqa: E402
+from support.allowed_warnings import ALLOWED  # noqa: E402
+from support.chromium import CHROMIUM, missing, running, watched  # noqa: E402
+from support.user import User  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 STRICT = {
@@ -28,10 +28,7 @@ STRICT = {
 }
 LONGEST = "test_the_scenarios[all]"
 FLAX_STUB = "haiku.experimental.flax"
-collect_ignore = [
-    "lessons/tasks",  # each runs on the page of its lesson: tests/lessons/learner.py
-    "mutants.py",  # a command, with libraries of its own
-]
+collect_ignore = ["support", "tools"]  # no tests
 
 for _name, _value in STRICT.items():
     jax.config.update(_name, _value)

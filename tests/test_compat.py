@@ -8,13 +8,13 @@ import signal
 import sys
 from pathlib import Path
 
-import constraint_files
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.sharding import Mesh, PartitionSpec
 from packaging.specifiers import SpecifierSet
+from support import constraint_files
 
 from haiku_state import compat
 from haiku_state.compat import is_live

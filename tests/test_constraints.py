@@ -1,10 +1,10 @@
 import sys
 from importlib.metadata import distributions, version
 
-import constraint_files
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from support import constraint_files
 
 OURS_AND_INSTALLERS = {"haiku-state", "pip", "setuptools", "wheel", "uv"}
 

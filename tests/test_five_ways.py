@@ -12,7 +12,7 @@ import pytest
 from flax import nnx
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lesson_cells import cells, run
+from support.lesson_cells import cells, run
 
 HAS_MODES = "mode" in eqx.nn.BatchNorm.__annotations__
 SHAPES = {

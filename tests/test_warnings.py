@@ -3,8 +3,8 @@ import json
 from pathlib import Path
 
 import pytest
-from allowed_warnings import ALLOWED, STATEMENTS
-from constraint_files import JAX_FILES
+from support.allowed_warnings import ALLOWED, STATEMENTS
+from support.constraint_files import JAX_FILES
 
 RECORD = """
 import json, sys, warnings

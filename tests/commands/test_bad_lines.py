@@ -2,9 +2,9 @@
 
 import re
 
-import bad_lines
 import pytest
-from chinese import ZH
+from support.chinese import ZH
+from tools import bad_lines
 
 
 def assert_ends(row, run, folder):

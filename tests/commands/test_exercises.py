@@ -12,9 +12,9 @@ import unicodedata
 
 import nbformat
 import pytest
-from chinese import ZH
-from user import PIPE, User
-from walk import Stay
+from support.chinese import ZH
+from support.user import PIPE, User
+from tools.walk import Stay
 
 from haiku_state.commands.main import main
 from haiku_state.errors import ExerciseError

@@ -8,7 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from chinese import ZH
+from support.chinese import ZH
 
 from haiku_state.commands.lab import command
 from haiku_state.commands.main import main

@@ -7,12 +7,12 @@ import unicodedata
 from unittest import mock
 
 import numpy as np
-import oracles
 import pytest
-from chinese import ZH
 from matplotlib.image import imread
 from sklearn.linear_model import LinearRegression
-from user import free_port
+from support import oracles
+from support.chinese import ZH
+from support.user import free_port
 
 import haiku_state as hs
 from haiku_state.commands.main import explain, main

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from chinese import ZH
+from support.chinese import ZH
 
 from haiku_state import errors
 from haiku_state.commands.main import main

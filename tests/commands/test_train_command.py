@@ -6,7 +6,7 @@ import re
 import sys
 
 import pytest
-from user import free_port
+from support.user import free_port
 
 from haiku_state.commands.train import TASKS, UPDATES, train
 from haiku_state.commands.train.loop import ON_MESH, ONE_DEVICE
@@ -34,7 +34,7 @@ runpy.run_module("haiku_state", run_name="__main__", alter_sys=True)
 
 
 def fits(run):
-    """Whether the options go together; ``tests/bad_lines.py`` has those that do not."""
+    """Whether the options go together; ``tests/tools/bad_lines.py`` has those that do not."""
     one_device = run["devices"] == 1 or run["update"] not in ONE_DEVICE
     return one_device and (run["processes"] == 1 or run["update"] in ON_MESH)
 

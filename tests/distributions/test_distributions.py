@@ -12,8 +12,8 @@ from email.parser import Parser
 from pathlib import Path
 
 import pytest
-from chinese import ZH
 from packaging.requirements import Requirement
+from support.chinese import ZH
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "haiku_state"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import jax
 import pytest
-from chinese import ZH
 from haiku_site.content.error_cases import all_raised, said
-from words import FILE, head, words
+from support.chinese import ZH
+from tools.words import FILE, head, words
 
 from haiku_state import errors
 from haiku_state.errors import base
@@ -53,7 +53,7 @@ def test_the_file_of_words_is_up_to_date(raised):
     text = FILE.read_text(encoding="utf-8")
     if head() != text.partition("\n")[0]:
         pytest.skip("the file is of another JAX")
-    assert raised[1] == text, "run `python tests/errors/words.py --write` and read the diff"
+    assert raised[1] == text, "run `python tests/tools words --write` and read the diff"
 
 
 def test_in_chinese_the_code_stays_and_no_english_prose_is_left(raised):

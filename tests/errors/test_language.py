@@ -9,10 +9,10 @@ from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
 from babel.messages.mofile import read_mo
 from babel.messages.pofile import read_po
-from chinese import ZH
 from haiku_site.translate.exercise_texts import METHODS
 from haiku_site.translate.gate.catalogs import check_catalog, read_glossary
 from haiku_site.translate.languages import sites
+from support.chinese import ZH
 
 import haiku_state
 from haiku_state.errors import MissingKeyError

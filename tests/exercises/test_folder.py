@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from chinese import ZH
+from support.chinese import ZH
 
 from haiku_state.errors import ExerciseError
 from haiku_state.exercises import names, stub

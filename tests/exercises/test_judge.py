@@ -1,7 +1,7 @@
 """Each property is asked for by itself: an answer that lacks one alone is told which."""
 
 import pytest
-from one_property import EXERCISE, RIGHT, TEXT
+from support.one_property import EXERCISE, RIGHT, TEXT
 
 from haiku_state.exercises.cells import read
 from haiku_state.exercises.judge import Checker, _said, judge, missing_for

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hostile import BROKEN, CHEATS, RIGHT, TOO_LONG
+from support.hostile import BROKEN, CHEATS, RIGHT, TOO_LONG
 
 from haiku_state.exercises.courses import ours
 from haiku_state.exercises.judge import judge

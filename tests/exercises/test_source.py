@@ -7,7 +7,7 @@ import tokenize
 from pathlib import Path
 
 import pytest
-from chinese import ZH
+from support.chinese import ZH
 
 from haiku_state.errors import ExerciseError
 from haiku_state.errors.language import reading, translated

@@ -3,12 +3,12 @@
 import unicodedata
 
 import pytest
-from walk import LANGUAGES, file_of, walk
+from tools.walk import LANGUAGES, file_of, walk
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_recorded_walk_is_what_happens(language):
     recorded = file_of(language).read_text(encoding="utf-8")
-    assert walk(language) == recorded, "run python tests/exercises/walk.py"
+    assert walk(language) == recorded, "run python tests/tools walk"
     for line in recorded.splitlines():
         assert sum(1 + (unicodedata.east_asian_width(c) in "WF") for c in line) <= 80, line

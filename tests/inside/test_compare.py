@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from chinese import ZH
-from inside import impure, pure
+from support.chinese import ZH
+from support.programs import impure, pure
 
 import haiku_state as hs
 from haiku_state.inside import Comparison, compare

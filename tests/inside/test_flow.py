@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from chinese import ZH
-from module_table import CASES
+from support.chinese import ZH
+from support.module_table import CASES
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError

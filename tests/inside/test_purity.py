@@ -26,7 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from inside import impure, pure
+from support.programs import impure, pure
 
 import haiku_state as hs
 from haiku_state.inside import compat, explain_retrace

@@ -9,7 +9,7 @@ import sys
 import unicodedata
 
 import pytest
-from chinese import ZH
+from support.chinese import ZH
 
 from haiku_state.inside import report as module
 from haiku_state.inside.advice import advice

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import jmp
 import numpy as np
-import oracles
 import pytest
+from support import oracles
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, UnboundAxisError

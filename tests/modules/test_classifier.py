@@ -2,8 +2,8 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
 import pytest
+from support import oracles
 
 import haiku_state as hs
 

@@ -4,10 +4,10 @@ import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
-import oracles
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import oracles
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, DeviceStackedError, UninitializedStateError

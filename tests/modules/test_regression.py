@@ -3,8 +3,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import oracles
 import pytest
+from support import oracles
 
 import haiku_state as hs
 

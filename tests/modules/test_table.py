@@ -4,7 +4,7 @@ import json
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from module_table import CASES, GOLDEN, signatures
+from support.module_table import CASES, GOLDEN, signatures
 
 import haiku_state as hs
 from haiku_state.testing import laws_of
@@ -64,4 +64,4 @@ def test_modules__output_has_the_promised_shape_and_dtype(case):
 
 def test_modules__names_and_shapes_are_the_golden_ones():
     golden = json.loads(GOLDEN.read_text(encoding="utf-8"))
-    assert signatures() == golden, "if this is meant: python tests/regenerate_golden.py"
+    assert signatures() == golden, "if this is meant: python tests/tools golden"

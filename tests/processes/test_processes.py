@@ -10,12 +10,12 @@ import threading
 import time
 from pathlib import Path
 
-import digits
 import jax
 import numpy as np
 import pytest
-from processes_worker import leaves
-from user import User, free_port
+from support import ROOT, digits
+from support.processes_worker import leaves
+from support.user import User, free_port
 
 import haiku_state as hs
 from haiku_state.compat import connectable_cpu_devices
@@ -30,7 +30,7 @@ from haiku_state.processes import (
     watch_sigterm,
 )
 
-WORKER = Path(__file__).parents[1] / "processes_worker.py"
+WORKER = ROOT / "tests/support/processes_worker.py"
 EACH = connectable_cpu_devices() or 2  # devices of each process
 LIMIT = 400  # seconds that a process may take before it is killed, and the test fails
 

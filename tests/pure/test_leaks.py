@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from runners import RUNNERS
+from support.runners import RUNNERS
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, LeakedTracerError

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from runners import RUNNERS, axis_of
+from support.runners import RUNNERS, axis_of
 
 import haiku_state as hs
 from haiku_state.errors import CounterAdvancedError, ReplicaMismatchError, StateShapeError

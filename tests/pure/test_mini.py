@@ -14,11 +14,11 @@ from unittest import mock
 import haiku
 import jax
 import jax.numpy as jnp
-import module_table
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support import module_table
 
 import haiku_state as hs
 from haiku_state import errors

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from module_table import CASES
+from support.module_table import CASES
 
 import haiku_state as hs
 from haiku_state import errors

@@ -3,9 +3,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import oracles
 import pytest
-from runners import RUNNERS
+from support import oracles
+from support.runners import RUNNERS
 
 import haiku_state as hs
 from haiku_state.errors import (

@@ -2,9 +2,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import oracles
 import pytest
-from runners import RUNNERS, axis_of
+from support import oracles
+from support.runners import RUNNERS, axis_of
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, CounterStoppedError, MissingAverageError

@@ -4,8 +4,8 @@ import jax.numpy as jnp
 import jmp
 import numpy as np
 import optax
-import oracles
 import pytest
+from support import oracles
 
 import haiku_state as hs
 from haiku_state.errors import (

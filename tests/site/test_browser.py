@@ -4,19 +4,16 @@ import functools
 import http.server
 import itertools
 import re
-import sys
 import threading
 from pathlib import Path
 
 import pytest
-from anchors import NOT_LOADED, missed, targets
-from chinese import ZH
-from chromium import missing, watched
 from haiku_site.content.course import course
-from weight import visit
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "search"))
-from evaluate import find, measure, read_queries
+from support.chinese import ZH
+from support.chromium import missing, watched
+from tools.search.evaluate import find, measure, read_queries
+from tools.site.anchors import NOT_LOADED, missed, targets
+from tools.site.weight import visit
 
 SITE = Path(__file__).parents[2] / "build/site"
 PAGES = sorted(

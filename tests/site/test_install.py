@@ -14,9 +14,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from chinese import ZH
 from haiku_site.content.install import newest_sets
-from user import User
+from support.chinese import ZH
+from support.user import User
 
 from haiku_state.commands.doctor.versions import read_sets
 

@@ -2,8 +2,8 @@
 
 import build
 import pytest
-from chinese import ZH
 from haiku_site import SPHINX, progress
+from support.chinese import ZH
 
 PAGE = "docs/state/pytrees.md"
 CATALOG = f"docs/locale/{ZH}/LC_MESSAGES/state/pytrees.po"

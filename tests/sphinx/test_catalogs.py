@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from chinese import ZH
 from haiku_site.translate.gate.catalogs import (
     check_catalog,
     check_catalogs,
@@ -12,6 +11,7 @@ from haiku_site.translate.gate.catalogs import (
     update_catalogs,
 )
 from haiku_site.translate.languages import sites
+from support.chinese import ZH
 
 from haiku_state.errors.language import code_of
 

@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from chinese import ZH
 from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.translate.cells import (
@@ -17,6 +16,7 @@ from haiku_site.translate.cells import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from support.chinese import ZH
 
 CODE = '''\
 class Counter:

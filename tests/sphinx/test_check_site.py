@@ -1,8 +1,8 @@
 """The checks of the built site, each shown a site with one defect."""
 
 import pytest
-from chinese import ZH
 from haiku_site.finish.check_site import Page, check_site, check_styles
+from support.chinese import ZH
 
 PARAGRAPH = '<p>{title} <img src="plot.png" alt="x" /><em>{of}</em> of <code>x</code></p>'
 PAGE = """<!DOCTYPE html>

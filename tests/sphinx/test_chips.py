@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.content.chips import FATES, KINDS, BugCards, BugHere
 from haiku_site.content.folds import Fold
-from lesson_cells import DOCS
+from support.lesson_cells import DOCS
 
 WRONG = "def bug():\n    return 1\n\n\nprint(bug())"
 RIGHT = "def bug_fixed():\n    return 2\n\n\nprint(bug_fixed())\nfound_by(bug, bug_fixed)"

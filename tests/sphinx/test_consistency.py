@@ -1,8 +1,8 @@
 """What holds across the catalogs, against injected defects in a course of two lessons."""
 
 import pytest
-from chinese import ZH
 from haiku_site.translate.gate.catalogs import check_catalogs
+from support.chinese import ZH
 
 GLOSSARY = """english,chinese,note,meaning,gloss,match
 tracer,追踪器,,A stand-in.,tracer,

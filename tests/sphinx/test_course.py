@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import pytest
 from docutils.nodes import make_id
 from haiku_site.content.course import FOLDED, course, minutes, parts, tasks
-from lesson_cells import DOCS, cells
+from support.lesson_cells import DOCS, cells
 
 import haiku_state as hs
 from haiku_state import errors

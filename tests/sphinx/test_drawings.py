@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 from haiku_site.content.drawings import SVG, SvgDrawing
-from lesson_cells import DOCS
+from support.lesson_cells import DOCS
 
 DRAWINGS = sorted((DOCS / "drawings").glob("*.svg"))
 SMALL = f"""<svg xmlns="{SVG}" viewBox="0 0 320 40" aria-label="A state.">

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from lesson_cells import DOCS
+from support.lesson_cells import DOCS
 
 ROOT = DOCS.parent
 TEXTS = [

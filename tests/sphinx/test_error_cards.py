@@ -9,8 +9,8 @@ import jax
 import pytest
 from docutils import nodes
 from haiku_site.content import error_cards, error_cases
-from lesson_cells import DOCS
 from sphinx import addnodes
+from support.lesson_cells import DOCS
 
 from haiku_state import errors
 

@@ -5,14 +5,14 @@ import re
 from types import SimpleNamespace
 
 import pytest
-from chinese import ZH
 from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.content.course import course
 from haiku_site.content.glossary import Glossary, TermUse, _mark_terms, first_pages, order, uses
 from haiku_site.translate.gate.terms import read_glossary, terms_in
 from haiku_site.translate.languages import sites
-from lesson_cells import DOCS
+from support.chinese import ZH
+from support.lesson_cells import DOCS
 
 from haiku_state.errors.language import code_of
 

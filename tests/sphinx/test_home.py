@@ -5,15 +5,15 @@ from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
-from chinese import ZH
-from constraint_files import FOLDER, lines
 from docutils import nodes
 from haiku_site.content import exercise_cards
 from haiku_site.content.course import contents, course, duration, minutes, parts
 from haiku_site.content.install import SYSTEMS, install_line, newest_sets, requirement
-from lesson_cells import DOCS
 from packaging.requirements import Requirement
 from sphinx import addnodes
+from support.chinese import ZH
+from support.constraint_files import FOLDER, lines
+from support.lesson_cells import DOCS
 
 from haiku_state.commands.doctor.versions import CORE, read_sets
 

@@ -3,13 +3,13 @@
 from xml.etree import ElementTree
 
 import pytest
-from chinese import ZH
 from docutils import nodes
 from docutils.core import publish_doctree
 from haiku_site.content import metadata
 from hypothesis import given
 from hypothesis import strategies as st
 from sphinx.util.nodes import extract_messages
+from support.chinese import ZH
 
 SITE = "https://example.org/a/b/"
 

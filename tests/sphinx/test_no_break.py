@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from chinese import ZH
+from support.chinese import ZH
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 CONF = f"""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from chinese import ZH
 from haiku_site.notebooks.write import LIBRARIES, check_notebooks, join_streams, needs
-from lessons.compare import differences
-from lessons.executed import shown
 from nbclient import NotebookClient
-from user import User
+from support.chinese import ZH
+from support.user import User
+from tools.lessons.compare import differences
+from tools.lessons.executed import shown
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 

@@ -4,8 +4,8 @@ import json
 import re
 
 import pytest
-from chinese import ZH
 from haiku_site.finish.parallel import pair
+from support.chinese import ZH
 
 PAGE = """<html><nav><p>Not of the article</p></nav><article class="bd-article">
 <p class="eyebrow">{lesson}</p>

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
-from chinese import ZH
 from haiku_site.finish.check_site import Page
 from haiku_site.translate.lagging import progress
-from user import User
+from support.chinese import ZH
+from support.user import User
 
 SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 

@@ -5,8 +5,8 @@ import hashlib
 import re
 
 import pytest
-from chinese import ZH
 from haiku_site.finish.publish import LOAD_SCRIPTS, publish
+from support.chinese import ZH
 
 PAGE = """<!DOCTYPE html>
 <html><head><meta charset="utf-8" />

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from chinese import ZH
 from docutils import nodes
 from docutils.utils import new_document
 from haiku_site.finish import search_index
 from sphinx import addnodes
 from sphinx.errors import ExtensionError
+from support.chinese import ZH
 
 
 def section(anchor, heading, *children):

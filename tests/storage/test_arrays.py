@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from module_table import CASES
+from support.module_table import CASES
 
 import haiku_state as hs
 from haiku_state import errors

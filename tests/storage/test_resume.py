@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import resume_worker
+from support import resume_worker
 
 EVERY, KEEP, ENDLESS = 4, 3, 10**6
 KILLS, KILLS_WHILE_SAVING = 20, 5

@@ -7,7 +7,7 @@ import optax
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from runners import four, mesh
+from support.runners import four, mesh
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, DeviceStackedError, SavedMismatchError

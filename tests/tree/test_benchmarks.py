@@ -1,4 +1,4 @@
-"""The machinery of tests/benchmarks: all contenders compute the same, and a broken limit fails.
+"""The machinery of the benchmarks: all contenders compute the same, and a broken limit fails.
 
 No times are judged here.
 """
@@ -9,11 +9,11 @@ import json
 import jax
 import numpy as np
 import pytest
-from benchmarks import cold, driver, explained, groups, limits, problem, processes, ratios
-from benchmarks.contenders import CONTENDERS, set_up
-from benchmarks.limits import Limit
-from benchmarks.problem import NotInstalledError, Size
-from benchmarks.worker import devices_of
+from tools.benchmarks import cold, driver, explained, groups, limits, problem, processes, ratios
+from tools.benchmarks.contenders import CONTENDERS, set_up
+from tools.benchmarks.limits import Limit
+from tools.benchmarks.problem import NotInstalledError, Size
+from tools.benchmarks.worker import devices_of
 
 pytestmark = pytest.mark.usefixtures("standard_promotion")
 

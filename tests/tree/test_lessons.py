@@ -8,11 +8,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from haiku_site.content.course import OF_THE_BUILD, course
-from lesson_cells import DOCS, cells
-from lessons.compare import Exemption, differences, outcome, outcomes, stale
-from lessons.driver import lesson_names
-from lessons.executed import executed_lessons
 from myst_nb.core.read import read_myst_markdown_notebook
+from support.lesson_cells import DOCS, cells
+from tools.lessons.compare import Exemption, differences, outcome, outcomes, stale
+from tools.lessons.driver import lesson_names
+from tools.lessons.executed import executed_lessons
 
 TESTS = Path(__file__).parents[1]
 CELL = "```{{code-cell}} ipython3\n{}\n```\n"
@@ -38,7 +38,7 @@ def test_a_run_holds_what_each_cell_shows_and_where_a_lesson_has_failed(user, tm
         page.write_text("\n".join(["# A lesson", *map(CELL.format, codes)]), encoding="utf-8")
     (docs / "pure/index.md").write_text("# No cells\n", encoding="utf-8")
     out = docs / "build/new/lessons.json"
-    done = user.python(TESTS / "lessons/run.py", "--docs", docs, "--out", out)
+    done = user.python(TESTS / "tools", "lessons.run", "--docs", docs, "--out", out)
     assert done.returncode == 1, done.stderr
     assert "ValueError: first" in done.stderr  # the traceback
     report = json.loads(out.read_text(encoding="utf-8"))
@@ -150,7 +150,7 @@ def test_the_command_names_what_differs_and_what_is_skipped(user, tmp_path):
 
     def check(*names):
         files = [tmp_path / f"{name}.json" for name in names]
-        done = user.python(TESTS / "lessons/check.py", *files)
+        done = user.python(TESTS / "tools", "lessons.check", *files)
         assert done.stderr == ""
         return done.returncode, done.stdout.splitlines()
 

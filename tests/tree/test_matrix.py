@@ -7,16 +7,13 @@ import shutil
 import sys
 from pathlib import Path
 
-import constraint_files
-import gather
 import jax
-import measured_tree
-import messages
-import probe
 import pytest
 from haiku_site.content.compatibility import MESSAGES
 from packaging.version import Version
-from user import User
+from support import constraint_files
+from support.user import User
+from tools.matrix import gather, measured_tree, messages, probe
 
 ROOT = Path(__file__).parents[2]
 COPY = json.loads(gather.PUBLISHED.read_text(encoding="utf-8"))
@@ -214,7 +211,7 @@ def test_tox_has_a_factor_for_each_set_and_lessons_for_some():
         assert gather.pythons(name)
     assert (gather.LESSONS[0], gather.LESSONS[-1]) == (sets[0], sets[-1])
     lessons = ",".join(f"jax{name}" for name in gather.LESSONS)
-    assert f"{lessons}: python {{tox_root}}/tests/lessons/run.py" in factors["commands"]
+    assert f"{lessons}: python {{tox_root}}/tests/tools lessons.run" in factors["commands"]
     newest = constraint_files.FOLDER / "newest-py3.11.txt"
     assert constraint_files.lines(newest) == [f"-c jax-{gather.SITE}.txt"]
 

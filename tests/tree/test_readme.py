@@ -8,8 +8,8 @@ import shlex
 from pathlib import Path
 
 import pytest
-from chinese import ZH
-from user import free_port
+from support.chinese import ZH
+from support.user import free_port
 
 import haiku_state as hs
 from haiku_state.commands.main import main

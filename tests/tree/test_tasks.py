@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from haiku_site.content.course import course, tasks
-from lesson_cells import DOCS
+from support.lesson_cells import DOCS
 
 TESTS = Path(__file__).parents[1]
 PAGE = """\
@@ -43,7 +43,7 @@ says(f"Of 3 it makes {-double(3)}")
 
 def run(user, out, *arguments):
     """Run the tasks as a learner, and return what ended how."""
-    done = user.python(TESTS / "lessons/run.py", "--tasks", "--out", out, *arguments)
+    done = user.python(TESTS / "tools", "lessons.run", "--tasks", "--out", out, *arguments)
     return done, json.loads(out.read_text(encoding="utf-8"))["lessons"]
 
 

@@ -5,18 +5,18 @@ import json
 import os
 from pathlib import Path
 
-from chinese import ZH
+from support.chinese import ZH
 
 TESTS = Path(__file__).parents[1]
 OTHERS = {
-    "user.py": "starts them all",
-    "benchmarks": "each contender gets the devices and threads that are compared",
+    "support/user.py": "starts them all",
+    "tools/benchmarks": "each contender gets the devices and threads that are compared",
     "distributions": "runs without JAX, and makes environments of its own",
     "inside/test_purity.py": "a function that begins one is stopped before",
     "inside/test_seeds.py": "runs the tests themselves, each time with another seed of hashes",
-    "lessons": "gives each lesson the settings of the site's kernels",
-    "matrix": "asks the environment of tox itself",
-    "site": "runs Lighthouse",
+    "tools/lessons": "gives each lesson the settings of the site's kernels",
+    "tools/matrix": "asks the environment of tox itself",
+    "tools/site": "runs Lighthouse",
     "storage/test_resume.py": "a server has imported the libraries for fifty processes, each of "
     "which chooses its own device",
 }
@@ -37,7 +37,7 @@ def test_no_test_starts_a_process_in_another_way():
     found = []
     for file in sorted(TESTS.rglob("*.py")):
         place = file.relative_to(TESTS)
-        if {place.parts[0], place.as_posix()}.isdisjoint(OTHERS) and STARTERS & {
+        if {each.as_posix() for each in (place, *place.parents)}.isdisjoint(OTHERS) and STARTERS & {
             *imported(file.read_text("utf-8"))
         }:
             found.append(place.as_posix())

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from runners import RUNNERS
+from support.runners import RUNNERS
 
 import haiku_state as hs
 

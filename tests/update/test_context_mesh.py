@@ -6,7 +6,7 @@ import numpy as np
 import optax
 import pytest
 from jax.sharding import Mesh
-from runners import RUNNERS, four, mesh, two_axes
+from support.runners import RUNNERS, four, mesh, two_axes
 
 import haiku_state as hs
 from haiku_state import compat

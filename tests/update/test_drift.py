@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from runners import RUNNERS
+from support.runners import RUNNERS
 
 from haiku_state.errors import (
     StateDtypeError,

@@ -5,8 +5,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from digits import SGD, start
-from runners import RUNNERS
+from support.digits import SGD, start
+from support.runners import RUNNERS
 
 import haiku_state as hs
 from haiku_state.errors import (

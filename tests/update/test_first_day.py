@@ -13,7 +13,7 @@ import optax
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from runners import RUNNERS, four, mesh, two_axes
+from support.runners import RUNNERS, four, mesh, two_axes
 
 import haiku_state as hs
 from haiku_state.errors import (

@@ -1,7 +1,7 @@
-"""A few rows of the table that ``python tests/optimizer_table.py`` prints."""
+"""A few rows of the table that ``python tests/tools optimizer_table`` prints."""
 
-import optimizer_table
 import pytest
+from tools import optimizer_table
 
 
 @pytest.mark.filterwarnings("ignore")  # Optax wants other arguments from version to version

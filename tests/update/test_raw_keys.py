@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from runners import RUNNERS, four
+from support.runners import RUNNERS, four
 
 import haiku_state as hs
 

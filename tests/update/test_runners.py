@@ -9,15 +9,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import oracles
 import pytest
-from digits import ADAM, SGD, batches, distance, initial, on_one_device, start, update_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from runners import AXIS, RUNNERS, axis_of, columns, four, mesh, two_axes
+from support import oracles
+from support.digits import ADAM, SGD, batches, distance, initial, on_one_device, start, update_of
+from support.runners import AXIS, RUNNERS, axis_of, columns, four, mesh, two_axes
 
 import haiku_state as hs
 from haiku_state.errors import (

@@ -8,7 +8,7 @@ import jmp
 import numpy as np
 import optax
 import pytest
-from runners import RUNNERS, axis_of
+from support.runners import RUNNERS, axis_of
 
 import haiku_state as hs
 from haiku_state.recipes import accumulate, freeze_params, make_scaled_update, scale_loss

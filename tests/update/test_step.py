@@ -9,7 +9,7 @@ import numpy as np
 import optax
 import optax.contrib
 import pytest
-from runners import RUNNERS
+from support.runners import RUNNERS
 
 import haiku_state as hs
 from haiku_state.errors import (

@@ -1,5 +1,5 @@
 // Finds places for a query, with MiniSearch, in what search_index.py has written.
-// tests/search/evaluate.py measures how well.
+// tests/tools/search/evaluate.py measures how well.
 (() => {
   const { pages, synonyms, taught, simplified, language } = globalThis.searchIndex;
   // writing without spaces between words, or else what no letter has

@@ -1,0 +1,1 @@
+"""How fast the package is, beside hand-written JAX and other libraries."""

@@ -1,0 +1,65 @@
+"""Changes of the source that change no result: ``tests/tools/mutants.py`` does not count them.
+
+It cannot follow what several processes do together either: those changes name the test that does.
+
+For each reason, the file and a regular expression for the lines that differ, as ``-`` and ``+``.
+"""
+
+EQUIVALENT: dict[str, list[tuple[str, str]]] = {
+    "the two are of the same length by construction": [
+        ("pure/functionalize.py", r"zip\(chosen, fields"),
+        ("storage/leaves.py", r"zip\(leaves.items\(\), names"),
+        ("update/train_state.py", r"zip\(leaves, arrays"),
+        ("storage/checkpoint.py", r"zip\(names, threads"),
+        ("storage/checkpoint.py", r"with_dicts\(places\)\).items\(\), \*\*\{\}"),
+        ("storage/checkpoint.py", r"\+.* in zip\(leaves.items\(\), columns, strict=False"),
+    ],
+    "all shards of an array have one shape": [
+        ("storage/arrays.py", r"\+.* shards\[ ?-?1\].data.shape"),
+    ],
+    "test_what_two_processes_have_saved_one_restores notices it": [
+        ("storage/checkpoint.py", r"\+sums\[path\] = column\[0\] if is_copy else "),
+    ],
+    "all members of an ensemble are at the same step": [
+        ("storage/checkpoint.py", r"np.ravel\(step\)\[ ?-?1\]"),
+    ],
+    "JSON is written in ASCII": [
+        ("storage/checkpoint.py", r"write_text\(text, \*\*\{\}\)"),
+    ],
+    "in one process an array is saved and restored the same, by NumPy or by JAX": [
+        ("storage/leaves.py", r"\+is_copied = .* > 0"),
+        ("storage/leaves.py", r"\+is_of_one_process = .* > 0"),
+        ("storage/leaves.py", r"\+is_copied = data.is_fully_replicated or "),
+        ("storage/checkpoint.py", r"\+if len\(data.sharding.device_set\) > "),
+    ],
+    "test_what_lies_on_several_devices_comes_back_there notices it on JAX 0.6": [
+        ("storage/leaves.py", r"\+is_copied = .* < 1"),
+        ("storage/leaves.py", r"\+return np.asarray\(data\) if not is_copied"),
+    ],
+    "the modules that are looked at have no params": [
+        ("pure/pair.py", r"_refuse_stacked, params=True"),
+    ],
+    "the dtypes were compared before": [
+        ("storage/checkpoint.py", r"ArrayRestoreArgs\(sharding=data.sharding, \*\*\{\}\)"),
+    ],
+    "one call is all that the thread is for": [
+        ("storage/checkpoint.py", r"ThreadPoolExecutor\(\*\*\{\}\)"),
+    ],
+    "there is at least one process": [
+        ("storage/leaves.py", r"\+.*process_count\(\) != 1"),
+    ],
+    "all rows of a stack have one shape, and only the shape is looked at": [
+        ("update/scan.py", r"first = .* rows\[ ?-1\]"),
+    ],
+    "nobody passes the number of traces": [
+        ("update/runner.py", r"trace_count: int = .*\*\*\{\}"),
+    ],
+    "test_train_states_that_differ_between_processes_are_named notices it": [
+        ("update/mesh.py", r"\+return count > 2 and "),
+    ],
+    "it takes more memory or time": [
+        ("storage/checkpoint.py", r"^-del nested"),
+        ("storage/leaves.py", r"@.*jax.jit"),
+        ("update/runner.py", r"^-self._made = "),
+    ],
+}

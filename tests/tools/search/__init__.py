@@ -1,0 +1,1 @@
+"""How well the site's search finds what people type."""

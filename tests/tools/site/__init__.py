@@ -1,0 +1,1 @@
+"""What a visitor of the built site sees, loads and waits for."""
