@@ -26,7 +26,7 @@ STRICT = {
     "jax_legacy_prng_key": "error",
     "jax_debug_key_reuse": True,
 }
-LONGEST = "test_the_scenarios[all]"
+LONGEST = "test_train__the_scenarios[all]"
 FLAX_STUB = "haiku.experimental.flax"
 collect_ignore = ["support", "tools"]  # no tests
 

@@ -87,13 +87,13 @@ def lines_run(module, act):
     return seen
 
 
-def test_no_branch_is_idle():
+def test_compat__no_branch_is_idle():
     for module, least in ((compat, 7), (compat_of_inside, 2)):
         assert list(idle(source_of(module), SETS)) == []
         assert len(list(branches(source_of(module)))) >= least
 
 
-def test_a_branch_below_the_floor_is_reported():
+def test_compat__a_branch_below_the_floor_is_reported():
     above = [version for version in SETS if version not in SpecifierSet("<0.6")]
     reports = list(idle(source_of(compat), above))
     assert len(reports) >= 7
@@ -111,18 +111,18 @@ def test_a_branch_below_the_floor_is_reported():
         ("b = 1 if a else 2  # JAX >= 0.6\n", "line 1: a branch needs a line"),
     ],
 )
-def test_a_branch_that_names_no_version_is_reported(planted, report):
+def test_compat__a_branch_that_names_no_version_is_reported(planted, report):
     with pytest.raises(AssertionError, match=report):
         list(branches(planted))
 
 
-def test_each_kind_of_branch_is_found():
+def test_compat__each_kind_of_branch_is_found():
     source = "if a:  # JAX >= 0.9\n  b\nelif c:  # 0.5 <= JAX < 0.9\n  d\nelse:  # JAX < 0.5\n  e\n"
     found = [(line, str(versions)) for line, versions in branches(source)]
     assert sorted(found) == [(2, ">=0.9"), (4, "<0.9,>=0.5"), (6, "<0.5")]
 
 
-def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypatch):
+def test_compat__each_branch_runs_on_the_versions_that_it_names(monkeypatch):
     for variable in [name for name in os.environ if name.startswith(("SLURM_", "OMPI_"))]:
         monkeypatch.delenv(variable)
     collectives = "jax_cpu_collectives_implementation"
@@ -157,7 +157,7 @@ def test_each_branch_runs_on_the_versions_that_it_names_and_on_no_other(monkeypa
             jax.config.update(collectives, before)
 
 
-def test_each_branch_of_inside_runs_on_the_versions_that_it_names_and_on_no_other():
+def test_inside_compat__each_branch_runs_on_the_versions_that_it_names():
     def act(copy):
         scan = jax.make_jaxpr(lambda x, y: jax.lax.scan(lambda c, z: (c + y, z), x, X))(1.0, 2.0)
         [params] = [each.params for each in scan.eqns if each.primitive.name == "scan"]
@@ -201,7 +201,7 @@ def leaks():
 
 
 @pytest.mark.parametrize("leak", leaks().values(), ids=leaks().keys())
-def test_a_tracer_is_dead_when_its_transformation_has_ended(leak):
+def test_is_live__no_tracer_is_when_its_transformation_has_ended(leak):
     assert not is_live(leak())
 
     def inside(x):
@@ -231,7 +231,7 @@ def test_a_tracer_is_dead_when_its_transformation_has_ended(leak):
         lambda f: jax.jit(jax.grad(lambda x: jax.vmap(f)(x).sum()))(X),
     ],
 )
-def test_a_tracer_is_live_as_long_as_its_transformation_runs(outer):
+def test_is_live__a_tracer_is_as_long_as_its_transformation_runs(outer):
     seen = []
 
     def check(x):
@@ -255,7 +255,7 @@ def test_a_tracer_is_live_as_long_as_its_transformation_runs(outer):
     assert all(map(all, seen))
 
 
-def test_asking_adds_nothing_to_the_program():
+def test_is_live__adds_nothing_to_the_program():
     def ask(x):
         y = x * 2
         assert is_live(x)
@@ -265,7 +265,7 @@ def test_asking_adds_nothing_to_the_program():
     assert str(jax.make_jaxpr(ask)(X)) == str(jax.make_jaxpr(lambda x: x * 2)(X))
 
 
-def test_what_was_traced_before_is_traced_anew_and_forgotten():
+def test_traced_anew__what_was_traced_before_is_traced_anew_and_forgotten():
     traced = []
     double = jax.jit(lambda x: traced.append(x) or 2 * x)
 
@@ -289,7 +289,7 @@ print([x.shape for x in jax.pmap(lambda x, y: (x, y), devices=jax.devices()[:2])
 """
 
 
-def test_jax_0_11_ends_the_process_for_an_array_without_elements_on_devices(user):
+def test_compat__jax_0_11_ends_the_process_for_an_array_without_elements(user):
     two = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
     done = user.python("-W", "ignore", "-c", WITHOUT_ELEMENTS, env=two)
     if jax.__version__ in SpecifierSet(">=0.11,<0.12"):  # the page on compatibility says so

@@ -12,7 +12,7 @@ each_file = pytest.mark.parametrize("path", constraint_files.JAX_FILES, ids=lamb
 
 
 @each_file
-def test_everything_is_pinned_and_no_address_is_recorded(path):
+def test_constraints__pin_everything_and_record_no_address(path):
     for line in constraint_files.lines(path):
         requirement = Requirement(line)
         [specifier] = requirement.specifier
@@ -23,20 +23,20 @@ def test_everything_is_pinned_and_no_address_is_recorded(path):
 
 
 @each_file
-def test_a_file_is_named_for_its_jax(path):
+def test_constraints__are_named_for_their_jax(path):
     jax = constraint_files.pins(path)["jax"]
     assert f"{jax}.".startswith(path.stem.removeprefix("jax-") + ".")
     assert constraint_files.pins(path)["jaxlib"] == jax
 
 
 @pytest.mark.parametrize("minor", ["3.10", "3.11", "3.12", "3.13"])
-def test_the_newest_set_of_a_python_is_one_of_the_files(minor):
+def test_constraints__the_newest_of_a_python_are_one_of_the_files(minor):
     path = constraint_files.FOLDER / f"newest-py{minor}.txt"
     [line] = constraint_files.lines(path)
     assert line.removeprefix("-c ") in [file.name for file in constraint_files.JAX_FILES]
 
 
-def test_the_installed_environment_is_the_one_that_was_pinned():
+def test_constraints__are_what_is_installed():
     installed = {
         canonicalize_name(found.metadata["Name"]): found.version for found in distributions()
     }

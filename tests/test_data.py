@@ -19,8 +19,8 @@ def raw_diabetes():
 
 
 SETS = {
-    "digits": (hs.load_digits, raw_digits, (1437, 360), np.int32),
-    "diabetes": (hs.load_diabetes, raw_diabetes, (353, 89), np.float32),
+    "load_digits": (hs.load_digits, raw_digits, (1437, 360), np.int32),
+    "load_diabetes": (hs.load_diabetes, raw_diabetes, (353, 89), np.float32),
 }
 each_set = pytest.mark.parametrize(("load", "raw", "rows", "dtype"), SETS.values(), ids=SETS.keys())
 
@@ -30,7 +30,7 @@ def sorted_rows(inputs, targets):
 
 
 @each_set
-def test_the_two_parts_are_the_whole_data(load, raw, rows, dtype):
+def test_data__the_two_parts_are_the_whole_data(load, raw, rows, dtype):
     train, test = load()
     assert (len(train["inputs"]), len(test["inputs"])) == rows
     for part in (train, test):
@@ -42,25 +42,25 @@ def test_the_two_parts_are_the_whole_data(load, raw, rows, dtype):
 
 
 @each_set
-def test_the_seed_decides_the_split(load, raw, rows, dtype):
+def test_data__the_seed_decides_the_split(load, raw, rows, dtype):
     same, other = load(seed=0), load(seed=1)
     np.testing.assert_array_equal(load().train["inputs"], same.train["inputs"])
     assert not np.array_equal(same.test["inputs"], other.test["inputs"])
 
 
 @each_set
-def test_the_test_fraction_decides_the_sizes(load, raw, rows, dtype):
+def test_data__the_test_fraction_decides_the_sizes(load, raw, rows, dtype):
     train, test = load(test_fraction=0.5)
     assert abs(len(train["targets"]) - len(test["targets"])) <= 1
 
 
-def test_each_digit_keeps_its_share():
+def test_load_digits__each_digit_keeps_its_share():
     train, test = hs.load_digits()
     shares = [np.bincount(part["targets"]) / len(part["targets"]) for part in (train, test)]
-    np.testing.assert_allclose(*shares, atol=1 / 360)
+    np.testing.assert_allclose(*shares, atol=1 / 360)  # one row of the test set
 
 
-def test_the_grays_lie_between_zero_and_one():
+def test_load_digits__the_grays_lie_between_zero_and_one():
     inputs = hs.load_digits().train["inputs"]
     assert (inputs.min(), inputs.max()) == (0, 1)
 
@@ -82,7 +82,7 @@ LAST = {
 
 
 @pytest.mark.parametrize(("remainder", "batch_size"), LAST)
-def test_the_last_rows_are_dropped_kept_or_padded(remainder, batch_size):
+def test_batches__the_last_rows_are_dropped_kept_or_padded(remainder, batch_size):
     cut = list(hs.batches(DATA, batch_size, remainder=remainder))
     assert [batch["y"].tolist() for batch in cut] == LAST[remainder, batch_size]
     for batch in cut:
@@ -92,11 +92,11 @@ def test_the_last_rows_are_dropped_kept_or_padded(remainder, batch_size):
         assert ("mask" in batch) == (remainder == "pad")
 
 
-def test_the_default_drops_the_remainder():
+def test_batches__drops_the_remainder_by_default():
     assert [len(batch["y"]) for batch in hs.batches(DATA, 4)] == [4, 4]
 
 
-def test_the_mask_gives_the_mean_over_the_real_rows():
+def test_batches__the_mask_gives_the_mean_over_the_real_rows():
     cut = list(hs.batches(DATA, 4, seed=3, remainder="pad"))
     masks = np.stack([batch["mask"] for batch in cut])
     assert masks.dtype == np.float32
@@ -108,7 +108,7 @@ def order(seed):
     return [row for batch in hs.batches(DATA, 5, seed) for row in batch["y"].tolist()]
 
 
-def test_a_seed_shuffles_whole_rows():
+def test_batches__a_seed_shuffles_whole_rows():
     assert order(None) == list(range(10))
     assert sorted(order(0)) == list(range(10))
     assert len({tuple(order(seed)) for seed in (None, 0, 1, (0, 1), (0, 2), (1, 1))}) == 6
@@ -198,7 +198,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("args", "kwargs", "what"), REFUSED.values(), ids=REFUSED.keys())
-def test_what_does_not_fit_is_refused_at_the_call(args, kwargs, what):
+def test_batches__refuses_what_does_not_fit_at_the_call(args, kwargs, what):
     with pytest.raises(ArgumentError) as caught:
         hs.batches(*args, **kwargs)
     assert caught.value.what == what
@@ -227,13 +227,13 @@ def test_what_does_not_fit_is_refused_at_the_call(args, kwargs, what):
         ),
     ],
 )
-def test_a_split_that_is_not_possible_is_refused(settings, what):
+def test_load_digits__refuses_a_split_that_is_not_possible(settings, what):
     with pytest.raises(ArgumentError) as caught:
         hs.load_digits(**settings)
     assert caught.value.what == what
 
 
-def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
+def test_load_digits__without_scikit_learn_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
     with pytest.raises(MissingExtraError) as caught:
         hs.load_digits()
@@ -243,7 +243,7 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
 
 @pytest.mark.parametrize("skip", [0, 1, 3, 4])
 @pytest.mark.parametrize("remainder", ["drop", "keep", "pad"])
-def test_a_run_goes_on_where_it_has_ended(skip, remainder):
+def test_batches__skip_goes_on_where_a_run_has_ended(skip, remainder):
     whole = list(hs.batches(DATA, 3, seed=5, remainder=remainder))
     rest = list(hs.batches(DATA, 3, seed=5, remainder=remainder, skip=skip))
     assert len(rest) == len(whole) - min(skip, len(whole))
@@ -255,7 +255,7 @@ def test_a_run_goes_on_where_it_has_ended(skip, remainder):
 
 @pytest.mark.parametrize("remainder", ["drop", "keep", "pad"])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_the_parts_of_all_processes_are_the_whole_batches(count, remainder):
+def test_batches__the_parts_of_all_processes_are_the_whole_batches(count, remainder):
     data = {name: values[:8] for name, values in DATA.items()} if count == 4 else DATA
     whole = list(hs.batches(data, 4, seed=5, remainder=remainder))
     parts = [
@@ -268,14 +268,14 @@ def test_the_parts_of_all_processes_are_the_whole_batches(count, remainder):
             np.testing.assert_array_equal(joined, batch[name])
 
 
-def test_parts_that_do_not_divide_a_batch_are_refused():
+def test_batches__refuses_parts_that_do_not_divide_a_batch():
     with pytest.raises(BatchDivisionError) as caught:
         hs.batches(DATA, 5, part=(0, 2))
     assert "a batch of 5 rows cannot be divided equally among 2" in str(caught.value)
 
 
 @pytest.mark.parametrize(("count", "lengths"), [(1, [1] * 3), (2, [2, 1]), (3, [3]), (9, [3])])
-def test_stacks_hold_the_batches_in_order(count, lengths):
+def test_stack_batches__holds_the_batches_in_order(count, lengths):
     cut = list(hs.batches(DATA, 3, seed=1))
     stacks = list(hs.stack_batches(iter(cut), count))
     assert [len(stack["y"]) for stack in stacks] == lengths
@@ -284,12 +284,12 @@ def test_stacks_hold_the_batches_in_order(count, lengths):
         np.testing.assert_array_equal(joined, np.stack([batch[name] for batch in cut]))
 
 
-def test_a_smaller_last_batch_begins_a_stack_of_its_own():
+def test_stack_batches__a_smaller_last_batch_begins_a_stack_of_its_own():
     stacks = list(hs.stack_batches(hs.batches(DATA, 3, remainder="keep"), 10))
     assert [stack["y"].shape for stack in stacks] == [(3, 3), (1, 1)]
 
 
-def test_a_stack_of_no_batch_is_refused_at_the_call():
+def test_stack_batches__refuses_stacks_of_no_batch_at_the_call():
     with pytest.raises(ArgumentError) as caught:
         hs.stack_batches([], 0)
     assert caught.value.what == ("count is 0, but it must be an integer of at least 1.")
@@ -298,7 +298,7 @@ def test_a_stack_of_no_batch_is_refused_at_the_call():
 
 @pytest.mark.parametrize("dtype", [np.float32, bool, np.int8])
 @pytest.mark.parametrize("shape", [(), (3,)])
-def test_padding_keeps_a_mask_of_the_user(dtype, shape):
+def test_batches__padding_keeps_a_mask_of_the_user(dtype, shape):
     mask = np.random.default_rng(0).integers(0, 2, (10, *shape)).astype(dtype)
     padded = [*hs.batches({"x": np.arange(10), "mask": mask}, 4, remainder="pad")]
     found = np.concatenate([batch["mask"] for batch in padded])
@@ -311,7 +311,7 @@ def test_padding_keeps_a_mask_of_the_user(dtype, shape):
     np.testing.assert_array_equal(np.concatenate(halves), found[8:])
 
 
-def test_parts_of_a_last_batch_are_equal_or_named():
+def test_batches__parts_of_a_last_batch_are_equal_or_named():
     data = {"x": np.arange(10)}
     with pytest.raises(BatchDivisionError, match="2 rows cannot be divided equally among 4 parts"):
         hs.batches(data, 8, remainder="keep", part=(3, 4))
@@ -320,13 +320,13 @@ def test_parts_of_a_last_batch_are_equal_or_named():
     assert [part[-1]["x"].tolist() for part in parts] == [[8], [9]]
 
 
-def test_a_padded_row_has_a_mask_of_zero_whatever_the_user_has_there():
+def test_batches__a_padded_row_has_a_mask_of_zero():
     data = {"x": np.arange(3), "mask": np.float32([np.nan, 1, -np.inf])}
     _first, last = hs.batches(data, 2, remainder="pad")
     np.testing.assert_array_equal(last["mask"], [-np.inf, 0])
 
 
-def test_a_batch_of_another_dtype_begins_a_stack_of_its_own():
+def test_stack_batches__another_dtype_begins_a_stack_of_its_own():
     rows = [{"x": np.int32([1, 2])}, {"x": np.int32([3, 4])}, {"x": np.float32([0.5, 1])}]
     found = [stack["x"] for stack in hs.stack_batches(rows, 3)]
     assert [each.dtype for each in found] == [np.int32, np.float32]
@@ -336,19 +336,10 @@ def test_a_batch_of_another_dtype_begins_a_stack_of_its_own():
 @pytest.mark.parametrize(
     "given", [DATA, tuple(DATA.values()), DATA["x"], None], ids=["dict", "tuple", "array", "None"]
 )
-def test_data_in_the_place_of_batches_is_refused(given):
+def test_stack_batches__refuses_data_in_the_place_of_batches(given):
     with pytest.raises(ArgumentError, match="it must be an iterable of batches"):
         hs.stack_batches(given, 2)
 
 
-def test_another_dtype_begins_a_new_stack():
-    batches = [{"x": np.ones(2)}, {"x": np.ones(2, np.float32)}, {"x": np.zeros(2, np.float32)}]
-    stacks = list(hs.stack_batches(batches, 3))
-    assert [(each["x"].shape, each["x"].dtype) for each in stacks] == [
-        ((1, 2), np.float64),
-        ((2, 2), np.float32),
-    ]
-
-
-def test_no_batches_make_no_stack():
+def test_stack_batches__makes_no_stack_of_no_batches():
     assert [*hs.stack_batches((), 2)] == [*hs.stack_batches([], 2)] == []

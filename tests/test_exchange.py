@@ -26,7 +26,7 @@ class Store:
         self.texts.clear()
 
 
-def test_a_path_is_told_as_text_and_what_comes_is_never_run(monkeypatch):
+def test_values_of_all__tells_a_path_as_text_and_never_runs_what_comes(monkeypatch):
     """The folder of the checkpoints is among the settings that all processes must share."""
     store = Store('{"folder": "run", "loss": NaN}')
     monkeypatch.setattr(exchange, "key_value_store", lambda: (store, 0))

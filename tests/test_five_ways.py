@@ -10,9 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from flax import nnx
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.laws import law
 from support.lesson_cells import cells, run
+from support.trees import bits
 
 HAS_MODES = "mode" in eqx.nn.BatchNorm.__annotations__
 SHAPES = {
@@ -93,14 +95,7 @@ def trained(page, seed, counter):
     return params, state
 
 
-def bits(tree):
-    """The structure of a tree, and dtype, shape and bytes of each leaf."""
-    leaves, structure = jax.tree.flatten(tree)
-    arrays = [np.asarray(leaf) for leaf in leaves]
-    return structure, [(array.dtype, array.shape, array.tobytes()) for array in arrays]
-
-
-def assert_close(one, other):
+def check_close(one, other):
     one, other = np.float64(one), np.float64(other)
     assert np.abs(one - other).max() <= CLOSE * max(1, np.abs(other).max())
 
@@ -108,13 +103,13 @@ def assert_close(one, other):
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def test_the_cells_are_all_found():
+def test_moving_to_nnx__has_its_functions_once():
     text = "\n".join(cells("beyond/moving_to_nnx"))
     assert "mystnb" not in text
     assert text.count("def haiku_to_nnx") == text.count("def nnx_to_haiku") == 1
 
 
-def test_the_reference_against_finite_differences(ways):
+def test_five_ways__the_reference_has_the_gradient_of_finite_differences(ways):
     batches, step = ways.batches[:1], 1e-6
     found = ways.by_hand(ways.start, batches)["grads"]
     for name, grad in found.items():
@@ -128,14 +123,14 @@ def test_the_reference_against_finite_differences(ways):
             assert abs((losses[0] - losses[1]) / (2 * step) - grad[index]) < 1e-8
 
 
-def test_every_way_is_on_the_page(ways):
+def test_five_ways__every_way_is_on_the_page(ways):
     expected = {"numpy", "plain", "haiku", "nnx", "equinox"}
     assert set(ways.results) == expected | ({"refs"} if ways.new_ref is not None else set())
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@law(40)
 @given(seed=SEEDS, counter=st.integers(-(2**31), 2**31 - 1))
-def test_haiku_to_nnx_and_back_keeps_every_bit(page, seed, counter):
+def test_haiku_to_nnx__and_back_keeps_every_bit(page, seed, counter):
     params, state = any_bits(seed, counter)
     before = bits((params, state))
     model = page.haiku_to_nnx(params, state, page.NNXModel())
@@ -143,38 +138,38 @@ def test_haiku_to_nnx_and_back_keeps_every_bit(page, seed, counter):
     assert bits((params, state)) == before
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@law(15)
 @given(seed=SEEDS, counter=st.integers(1, 10_000), stock=st.booleans())
-def test_both_evaluate_alike(page, seed, counter, stock):
+def test_haiku_to_nnx__both_evaluate_alike(page, seed, counter, stock):
     params, state = trained(page, seed, counter)
     x = np.random.default_rng(seed).normal(size=(5, 4)).astype(np.float32)
     expected, _ = page.pair.apply(params, state, None, x, False)
     norm = nnx.BatchNorm if stock else page.DebiasedBatchNorm
     model = page.haiku_to_nnx(params, state, page.NNXModel(norm))
-    assert_close(model(x, False), expected)
+    check_close(model(x, False), expected)
     params, state = page.nnx_to_haiku(model)
     again, _ = page.pair.apply(params, state, None, x, False)
     assert np.array_equal(again, expected)
 
 
 @pytest.mark.parametrize("counter", [1, 3, 200])
-def test_training_goes_on_alike_after_a_move(page, counter):
+def test_haiku_to_nnx__training_goes_on_alike_after_a_move(page, counter):
     params, state = trained(page, counter, counter)
     model = page.haiku_to_nnx(params, state, page.NNXModel())
     params, state = page.nnx_to_haiku(model)
     for batch in page.batches[:5]:
         params, state, expected = page.haiku_step(params, state, batch)
         loss = page.nnx_step(model, batch)
-        assert_close(loss, expected)
+        check_close(loss, expected)
     for one, other in zip(
         *map(jax.tree.leaves, (page.nnx_to_haiku(model), (params, state))), strict=True
     ):
-        assert_close(one, other)
+        check_close(one, other)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@law(15)
 @given(seed=SEEDS, counter=st.integers(0, 10_000))
-def test_the_layer_of_flax_keeps_params_and_averages(page, seed, counter):
+def test_haiku_to_nnx__the_layer_of_flax_keeps_params_and_averages(page, seed, counter):
     params, state = any_bits(seed, counter)
     model = page.haiku_to_nnx(params, state, page.NNXModel(nnx.BatchNorm))
     back_params, back_state = page.nnx_to_haiku(model)
@@ -188,7 +183,7 @@ def test_the_layer_of_flax_keeps_params_and_averages(page, seed, counter):
 
 
 @pytest.mark.parametrize("decay", [0.01, 0.5, 0.9, 0.99, 0.999, 0.9999])
-def test_nothing_is_corrected_at_the_settled_count(page, decay):
+def test_settled_count__nothing_is_corrected_there(page, decay):
     count = page.settled_count(decay)
     assert np.float32(1 - decay**count) == 1
     assert np.float32(1 - decay ** (count // 2)) < 1
@@ -196,7 +191,7 @@ def test_nothing_is_corrected_at_the_settled_count(page, decay):
 
 @pytest.mark.parametrize("part", ["params", "state"])
 @pytest.mark.parametrize("change", ["missing", "extra"])
-def test_a_leaf_that_the_table_does_not_name_is_an_error(page, part, change):
+def test_haiku_to_nnx__names_a_leaf_that_the_table_does_not(page, part, change):
     trees = copy.deepcopy(dict(zip(("params", "state"), trained(page, 0, 1), strict=True)))
     path, leaves = next(iter(trees[part].items()))
     if change == "missing":
@@ -208,31 +203,31 @@ def test_a_leaf_that_the_table_does_not_name_is_an_error(page, part, change):
     assert caught.value.args[0] == [(path, name)]
 
 
-def test_a_leaf_of_another_size_is_an_error(page):
+def test_haiku_to_nnx__a_leaf_of_another_size_is_an_error(page):
     params, state = trained(page, 0, 1)
     params["first"]["w"] = np.zeros((5, 3), np.float32)
     with pytest.raises((TypeError, ValueError), match="reshape"):
         page.haiku_to_nnx(params, state, page.NNXModel())
 
 
-@settings(max_examples=10, deadline=None, derandomize=True, database=None)
+@law(10)
 @given(seed=SEEDS, counter=st.integers(1, 10_000))
-def test_haiku_to_equinox(ways, seed, counter):
+def test_haiku_to_equinox__evaluates_alike(ways, seed, counter):
     params, state = trained(ways, seed, counter)
     model, moved = ways.haiku_to_equinox(params, state)
     assert bits(ways.from_equinox(model)) == bits(ways.from_haiku(params))
     statistics = moved.get(model.norm.statistics)
     assert bits(statistics) == bits(ways.from_haiku_state(state))
     for average, path in zip(ways.averages(statistics), state, strict=True):
-        assert_close(average, state[path]["average"][0])
+        check_close(average, state[path]["average"][0])
     x = np.random.default_rng(seed).normal(size=(5, 4)).astype(np.float32)
     expected, _ = ways.pair.apply(params, state, None, x, False)
-    assert_close(model(x, moved, False)[0], expected)
+    check_close(model(x, moved, False)[0], expected)
 
 
 @pytest.mark.skipif(not HAS_MODES, reason="this Equinox has no mode that keeps a counter")
 @pytest.mark.parametrize("counter", [1, 20, 5000])
-def test_a_haiku_state_in_the_layer_of_equinox(ways, counter):
+def test_five_ways__a_haiku_state_in_the_layer_of_equinox(ways, counter):
     _, state = trained(ways, counter, counter)
     leaves = ways.from_haiku_state(state)
     make_norm = eqx.nn.make_with_state(eqx.nn.BatchNorm)
@@ -244,11 +239,11 @@ def test_a_haiku_state_in_the_layer_of_equinox(ways, counter):
     over = {"axis_name": "rows", "in_axes": (0, None), "out_axes": (0, None)}
     found, _ = jax.vmap(eqx.nn.inference_mode(layer), **over)(h, moved)
     mean, var = (np.float64(state[path]["average"]) for path in state)
-    assert_close(found, (h - mean) / np.sqrt(var + ways.EPS))
+    check_close(found, (h - mean) / np.sqrt(var + ways.EPS))
 
 
 @pytest.mark.parametrize("steps", [1, 5, 40])
-def test_hidden_averages_of_a_layer_that_flax_has_trained(page, steps):
+def test_moving_to_nnx__hidden_averages_of_a_layer_that_flax_has_trained(page, steps):
     model = page.haiku_to_nnx(*trained(page, 0, 1), page.NNXModel(nnx.BatchNorm))
     fresh = {"mean": jnp.zeros(3), "var": jnp.ones(3)}
     nnx.update(model, {"norm": fresh})
@@ -258,5 +253,5 @@ def test_hidden_averages_of_a_layer_that_flax_has_trained(page, steps):
     for i in range(steps):
         page.nnx_step(model, page.batches[i % page.STEPS])
         page.nnx_step(twin, page.batches[i % page.STEPS])
-    assert_close(model.norm.mean[...], twin.norm.hidden_mean[...])
-    assert_close(model.norm.var[...] - page.DECAY**steps, twin.norm.hidden_var[...])
+    check_close(model.norm.mean[...], twin.norm.hidden_mean[...])
+    check_close(model.norm.var[...] - page.DECAY**steps, twin.norm.hidden_var[...])

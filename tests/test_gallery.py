@@ -10,7 +10,7 @@ PAGE = "reference/bug_gallery"
 
 
 @pytest.mark.slow
-def test_every_cell_runs_and_holds_what_it_asserts(user, tmp_path):
+def test_bug_gallery__every_cell_runs_and_holds_what_it_asserts(user, tmp_path):
     # in a process of its own: the strict settings of the tests would find the bugs
     out = tmp_path / "gallery.json"
     done = user.python(TESTS / "tools", "lessons.run", PAGE, "--out", out)

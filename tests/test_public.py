@@ -22,14 +22,14 @@ def public_names():
 
 
 @pytest.mark.parametrize("name", public_names())
-def test_a_public_name_is_documented_with_an_example(name):
+def test_haiku_state__a_public_name_is_documented_with_an_example(name):
     doc = getattr(hs, name).__doc__
     assert doc, f"{name} has no docstring"
     assert ">>> " in doc, f"{name} shows no example"
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_the_first_line_of_a_docstring_is_a_sentence(path):
+def test_haiku_state__the_first_line_of_a_docstring_is_a_sentence(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             doc = ast.get_docstring(node)
@@ -37,7 +37,7 @@ def test_the_first_line_of_a_docstring_is_a_sentence(path):
             assert doc is None or doc.splitlines()[0].endswith("."), f"{name}: {doc}"
 
 
-def test_every_public_name_has_a_line_of_its_own():
+def test_haiku_state__every_public_name_has_a_line_of_its_own():
     lines = (PACKAGE / "__init__.pyi").read_text(encoding="utf-8").splitlines()
     exports = [line for line in lines if line.startswith("from haiku_state.")]
     for line in exports:
@@ -50,7 +50,7 @@ def loaded_by(user, program):
     return set(user.python("-W", "ignore", "-c", program).stdout.split())
 
 
-def test_the_package_imports_neither_jax_nor_haiku_and_its_names_no_more_than_they_need(user):
+def test_haiku_state__imports_no_more_than_its_names_need(user):
     assert loaded_by(user, "import haiku_state") & {"jax", "haiku", "numpy"} == set()
     program = "import haiku_state as hs; hs.BatchNorm, hs.jit_update, hs.storage, hs.explain"
     loaded = loaded_by(user, program)
@@ -58,7 +58,7 @@ def test_the_package_imports_neither_jax_nor_haiku_and_its_names_no_more_than_th
     assert loaded & {"optax", "orbax", "sklearn", "matplotlib"} == set()
 
 
-def test_a_name_is_the_one_of_its_room_and_an_unknown_one_is_an_attribute_error():
+def test_haiku_state__a_name_is_the_one_of_its_room():
     for name in public_names():
         assert name in dir(hs)
         assert getattr(hs, name).__name__ == name
@@ -67,17 +67,17 @@ def test_a_name_is_the_one_of_its_room_and_an_unknown_one_is_an_attribute_error(
         _ = hs.Count
 
 
-def test_the_package_is_typed():
+def test_haiku_state__is_typed():
     assert (PACKAGE / "py.typed").is_file()
 
 
-def test_every_public_name_stands_in_the_reference():
+def test_haiku_state__every_public_name_stands_in_the_reference():
     pages = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("api/*.rst"))
     documented = re.findall(r"^\.\. auto\w+:: (?:[\w.]+\.)?(\w+)", pages, re.MULTILINE)
     assert set(public_names()) <= set(documented)
 
 
-def test_every_error_stands_on_its_page():
+def test_errors__every_one_stands_on_its_page():
     page = (DOCS / "api/errors.rst").read_text(encoding="utf-8")
     listed = re.findall(r"^(?:\.\. autoexception:: |   )(\w+)(?:\(\))?$", page, re.MULTILINE)
     assert sorted(listed) == sorted(

@@ -22,7 +22,7 @@ def emitted(user, statement):
 
 
 @pytest.mark.parametrize("statement", STATEMENTS)
-def test_exactly_the_allowed_warnings_are_emitted(statement, user):
+def test_allowed_warnings__are_exactly_those_that_are_emitted(statement, user):
     expected = {
         (allowed.message, allowed.category, importlib.util.find_spec(allowed.module).origin)
         for allowed in ALLOWED
@@ -32,17 +32,17 @@ def test_exactly_the_allowed_warnings_are_emitted(statement, user):
 
 
 @pytest.mark.parametrize("allowed", ALLOWED, ids=lambda allowed: str(allowed[0::4]))
-def test_an_allowed_warning_names_its_set_and_a_statement_that_is_recorded(allowed):
+def test_allowed_warnings__name_their_set_and_a_statement_that_is_recorded(allowed):
     assert allowed.constraints in [path.name for path in JAX_FILES]
     assert allowed.statement in STATEMENTS
 
 
-def test_a_warning_fails_a_test(pytestconfig):
+def test_allowed_warnings__any_other_fails_a_test(pytestconfig):
     assert pytestconfig.getini("filterwarnings")[0] == "error"
     allowed = pytestconfig.getini("filterwarnings")[2:]
     assert all("haiku" in line or "equinox" in line for line in allowed)
 
 
-def test_the_recorder_sees_a_warning(user):
+def test_allowed_warnings__the_recorder_sees_one(user):
     [(message, category, file)] = emitted(user, "warnings.warn('odd', DeprecationWarning)")
     assert (message, category, Path(file).name) == ("odd", "DeprecationWarning", "<string>")

@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from haiku_site import compat
-from haiku_site.content.course import cells
-from haiku_site.content.metadata import add_entrances
+from haiku_site.course import cells
 from haiku_site.execute.cache import cache_path, files_hash
 from haiku_site.execute.figures import configure_kernels
 from haiku_site.execute.kernels import forked_kernels
 from haiku_site.finish.check_site import check_site, check_styles
+from haiku_site.finish.metadata import add_entrances
 from haiku_site.finish.publish import publish
 from haiku_site.notebooks.write import FOLDER, archive, check_notebooks
 from haiku_site.progress import log, timed

@@ -6,9 +6,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from haiku_site import ROOT
-from haiku_site.content.metadata import day_of
+from haiku_site import ROOT, features
 from haiku_site.execute.cache import cache_path
+from haiku_site.finish.metadata import day_of
 from haiku_site.translate.languages import sites
 
 project = "haiku_state"
@@ -28,30 +28,15 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_design",
     "sphinx_copybutton",
-    "haiku_site.content.chips",
-    "haiku_site.translate.cells",
     "haiku_site.compat",
-    "haiku_site.content.compatibility",
-    "haiku_site.content.course",
-    "haiku_site.content.drawings",
-    "haiku_site.content.error_cards",
-    "haiku_site.content.exercise_cards",
     "haiku_site.execute.figures",
-    "haiku_site.content.folds",
-    "haiku_site.content.formulas",
-    "haiku_site.content.glossary",
-    "haiku_site.content.home",
-    "haiku_site.content.install",
+    "haiku_site.translate.cells",
     "haiku_site.translate.lagging",
     "haiku_site.translate.languages",
-    "haiku_site.content.metadata",
     "haiku_site.translate.no_break",
+    *(f"haiku_site.features.{name}" for name in features.NAMES),
     "haiku_site.notebooks.write",
-    "haiku_site.content.outputs",
-    "haiku_site.content.choices",
-    "haiku_site.content.questions",
-    "haiku_site.finish.parallel",
-    "haiku_site.finish.search_index",
+    "haiku_site.finish.metadata",
     "haiku_site.progress",
 ]
 templates_path = ["templates"]
@@ -102,7 +87,6 @@ copybutton_exclude = ".linenos, .gp, .go"
 html_theme = "pydata_sphinx_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = [("folds.js", {"defer": "defer"})]
 html_favicon = "static/favicon.svg"
 html_title = "haiku_state"
 html_copy_source = False

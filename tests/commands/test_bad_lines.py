@@ -23,7 +23,7 @@ def assert_ends(row, run, folder):
 
 
 @pytest.mark.parametrize("row", bad_lines.LINES, ids=lambda row: row.line[:60])
-def test_a_bad_line_ends_with_one_sentence(row, tmp_path):
+def test_main__a_bad_line_ends_with_one_sentence(row, tmp_path):
     assert_ends(row, bad_lines.run_line, tmp_path)
 
 
@@ -37,7 +37,7 @@ QUOTED = re.compile(
 
 
 @pytest.mark.parametrize("row", bad_lines.LINES, ids=lambda row: row.line[:60])
-def test_a_bad_line_is_told_in_one_language(row, tmp_path, monkeypatch):
+def test_main__a_bad_line_is_told_in_one_language(row, tmp_path, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     code, _output, errors = bad_lines.run_line(row.line, bad_lines.prepare(tmp_path))
     assert code == row.code, errors
@@ -48,9 +48,9 @@ def test_a_bad_line_is_told_in_one_language(row, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "row", bad_lines.SHELL, ids=lambda row: row.line.replace(bad_lines.HERE, "HS")
 )
-def test_a_bad_environment_ends_with_one_sentence(row, tmp_path):
+def test_main__a_bad_environment_ends_with_one_sentence(row, tmp_path):
     assert_ends(row, bad_lines.run_shell, tmp_path)
 
 
-def test_there_are_a_hundred_of_them():
+def test_main__there_are_a_hundred_bad_lines():
     assert len({row.line for row in bad_lines.LINES + bad_lines.SHELL}) >= 100

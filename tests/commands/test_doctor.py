@@ -6,13 +6,13 @@ from importlib import metadata
 
 import numpy as np
 import pytest
+from support.terminal import has_chinese
 
 import haiku_state
 from haiku_state.commands.doctor import probe, report, trial, versions
 from haiku_state.commands.doctor.probe import STEPS
 from haiku_state.commands.doctor.trial import Step, breaking_variables, try_steps
 from haiku_state.commands.doctor.versions import compare, install_line, read_sets
-from haiku_state.commands.main import main
 
 
 def pinned(jax, haiku, optax, **others):
@@ -69,7 +69,7 @@ NEAREST = [
 
 
 @pytest.mark.parametrize(("python", "jax", "name"), NEAREST)
-def test_the_nearest_set_is_one_for_this_python(python, jax, name):
+def test_doctor__the_nearest_set_is_one_for_this_python(python, jax, name):
     assert compare({"jax": jax} if jax else {}, SETS, python).nearest == name
 
 
@@ -132,12 +132,12 @@ LINES = {
 
 
 @pytest.mark.parametrize("case", LINES)
-def test_the_line_gives_a_whole_set(case):
+def test_doctor__the_line_gives_a_whole_set(case):
     python, found, line = LINES[case]
     assert install_line(compare(found, SETS, python)) == PIP + line
 
 
-def test_an_environment_without_pip_is_one_of_uv(monkeypatch):
+def test_doctor__an_environment_without_pip_is_one_of_uv(monkeypatch):
     monkeypatch.setattr(versions.importlib.util, "find_spec", lambda name: None)
     assert install_line(compare({}, SETS, "3.11.7")).startswith("uv pip install ")
 
@@ -215,7 +215,7 @@ def printed(found, steps, capsys, python="3.11.7"):
 
 @pytest.mark.parametrize("case", REPORTS)
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_report_says_it_in_both_languages(case, language, monkeypatch, capsys):
+def test_doctor__the_report_is_in_both_languages(case, language, monkeypatch, capsys):
     found, steps, expected, *lines = REPORTS[case]
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
     code, text = printed(found, steps, capsys)
@@ -223,7 +223,7 @@ def test_the_report_says_it_in_both_languages(case, language, monkeypatch, capsy
     assert text.startswith("haiku_state doctor: Python 3.11.7, ")
     for line in lines[language == "zh"]:
         assert f"  {line}\n" in text, text
-    assert bool(re.search(r"[一-鿿]", text)) == (language == "zh")
+    assert has_chinese(text) == (language == "zh")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_report_says_it_in_both_languages(case, language, monkeypatch, capsy
         (NO_HAIKU, 1, "This would fail: import haiku."),
     ],
 )
-def test_a_python_that_no_set_has(steps, expected, result, capsys):
+def test_doctor__names_a_python_that_no_set_has(steps, expected, result, capsys):
     code, text = printed(core(NEWEST), steps, capsys, "3.14.0")
     assert code == expected
     assert text.endswith(
@@ -278,7 +278,9 @@ def environment(folder, language="en"):
         ("import time; time.sleep(60)", 1, "no answer within 1 seconds"),
     ],
 )
-def test_whatever_an_import_does_is_one_failed_step(body, timeout, expected, tmp_path, monkeypatch):
+def test_doctor__any_end_of_an_import_is_one_failed_step(
+    body, timeout, expected, tmp_path, monkeypatch
+):
     fake(tmp_path, "jax", "print('noise')\n" + body)
     monkeypatch.setenv("PYTHONPATH", environment(tmp_path)["PYTHONPATH"])
     assert try_steps(timeout=timeout) == [Step("import jax", "FAIL", expected)]
@@ -297,7 +299,9 @@ BREAKING = {
 
 
 @pytest.mark.parametrize(("given", "body", "expected"), BREAKING.values(), ids=BREAKING)
-def test_the_variable_that_breaks_a_step_is_found(given, body, expected, tmp_path, monkeypatch):
+def test_doctor__finds_the_variable_that_breaks_a_step(
+    given, body, expected, tmp_path, monkeypatch
+):
     fake(tmp_path, "jax", body)
     variables = {"PYTHONPATH": environment(tmp_path)["PYTHONPATH"], **given}
     monkeypatch.setattr(trial, "environment", lambda: variables)
@@ -305,7 +309,7 @@ def test_the_variable_that_breaks_a_step_is_found(given, body, expected, tmp_pat
     assert breaking_variables(steps) == expected
 
 
-def test_the_note_of_an_error_is_not_taken_for_it(tmp_path):
+def test_doctor__the_note_of_an_error_is_not_taken_for_it(tmp_path):
     fake(tmp_path, "jax", "error = OSError('a'); error.__notes__ = ['b']; raise error")
     assert try_steps(variables=environment(tmp_path)) == [Step("import jax", "FAIL", "OSError: a")]
 
@@ -318,7 +322,7 @@ def test_the_note_of_an_error_is_not_taken_for_it(tmp_path):
         (["JAX_A=1", "XLA_B=2"], "JAX_A=1 XLA_B=2"),
     ],
 )
-def test_where_the_environment_is_the_cause_nothing_is_to_be_installed(settings, shown, capsys):
+def test_doctor__nothing_is_to_be_installed_if_a_variable_is_the_cause(settings, shown, capsys):
     code = report.print_outcome(compare(core(SIX), SETS, "3.11.7"), NO_HAIKU, settings)
     assert code == 1
     assert capsys.readouterr().out.endswith(
@@ -334,7 +338,7 @@ def test_where_the_environment_is_the_cause_nothing_is_to_be_installed(settings,
         (["-OO"], {}, "PYTHONOPTIMIZE=2 (python -OO)"),
     ],
 )
-def test_the_doctor_names_the_variable(python, variables, shown, tmp_path, user):
+def test_doctor__names_the_variable(python, variables, shown, tmp_path, user):
     reads_docstring = "def f(): 'text'\nlen(f.__doc__)\n"
     reads_platform = "import os\nassert os.getenv('JAX_PLATFORMS') != 'cuda'\n"
     fake(tmp_path, "jax", reads_docstring + reads_platform)
@@ -354,7 +358,7 @@ def after_one_update(scale, mean):
     ("scale", "mean", "right"),
     [(0.8, 2.0, True), (0.9, 2.0, False), (0.8, 1.9, False), (np.nan, 2.0, False)],
 )
-def test_an_update_with_a_wrong_result_fails(scale, mean, right, monkeypatch):
+def test_doctor__an_update_with_a_wrong_result_fails(scale, mean, right, monkeypatch):
     monkeypatch.setattr(probe, "one_update", lambda: after_one_update(scale, mean))
     if right:
         assert probe.jitted_update("jit_update") == "scale 0.800, running mean 2.000"
@@ -389,7 +393,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 @pytest.mark.parametrize("script", [None, "haiku-state", "haiku-state.exe"])
-def test_doctor_runs_where_haiku_cannot_be_imported(unmatched, script, language, user):
+def test_doctor__runs_where_haiku_cannot_be_imported(unmatched, script, language, user):
     folder, pins = unmatched
     if script:
         (folder / script).write_text(SCRIPT)
@@ -400,10 +404,10 @@ def test_doctor_runs_where_haiku_cannot_be_imported(unmatched, script, language,
     last = ran.stdout.splitlines()[-1]
     wanted = " ".join(f'"{name}=={pins[name]}"' for name in ("jax", "jaxlib", "dm-haiku", "optax"))
     assert f" pip install {wanted}" in last
-    assert bool(re.search(r"[一-鿿]", ran.stdout)) == (language == "zh")
+    assert has_chinese(ran.stdout) == (language == "zh")
 
 
-def test_doctor_runs_where_nothing_but_python_can_be_imported(tmp_path, user):
+def test_doctor__runs_where_nothing_but_python_can_be_imported(tmp_path, user):
     for name in ("jax", "jaxlib", "haiku", "optax", "jmp", "numpy"):
         fake(tmp_path, name, "raise SystemError('imported')")
     ran = user.haiku_state("doctor", env=environment(tmp_path))
@@ -414,7 +418,7 @@ def test_doctor_runs_where_nothing_but_python_can_be_imported(tmp_path, user):
 @pytest.mark.parametrize(
     "name", ["haiku.py", "optax.py", "jax.py", "random.py", "numpy/__init__.py"]
 )
-def test_the_doctor_names_the_file_that_hides_a_library(name, user):
+def test_doctor__names_the_file_that_hides_a_library(name, user):
     file = user.folder / name
     file.parent.mkdir(exist_ok=True)
     file.write_text("import jax\nkey = jax.random.key(0)\n")
@@ -431,7 +435,7 @@ def test_the_doctor_names_the_file_that_hides_a_library(name, user):
     assert user.haiku_state("doctor").returncode == 0
 
 
-def test_a_file_of_the_folder_hides_nothing_from_the_command(user):
+def test_main__a_file_of_the_folder_hides_no_library(user):
     for name in ("haiku", "optax", "jax", "random", "numpy"):
         (user.folder / f"{name}.py").write_text("1 / 0\n")
     ran = user.haiku_state("train", "--epochs", 1, "--model", "regression")
@@ -441,7 +445,7 @@ def test_a_file_of_the_folder_hides_nothing_from_the_command(user):
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
-def test_doctor_refuses_an_argument_with_one_line(unmatched, user):
+def test_doctor__refuses_an_argument_with_one_line(unmatched, user):
     folder, _ = unmatched
     ran = user.haiku_state("doctor", "--loud", env=environment(folder))
     assert (ran.returncode, ran.stdout) == (2, "")
@@ -458,7 +462,7 @@ def test_doctor_refuses_an_argument_with_one_line(unmatched, user):
         ["-m", "other", "doctor", "haiku_state"],
     ],
 )
-def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, command, user):
+def test_doctor__whatever_else_imports_the_package_is_sent_there(unmatched, command, user):
     folder, _ = unmatched
     fake(folder, "other", "from haiku_state import Counter")
     ran = user.python(*command, env=environment(folder))
@@ -472,7 +476,7 @@ def test_whatever_else_imports_the_package_is_sent_to_the_doctor(unmatched, comm
     )
 
 
-def test_train_is_sent_to_the_doctor_where_optax_cannot_be_imported(tmp_path, user):
+def test_doctor__train_is_sent_there_where_optax_cannot_be_imported(tmp_path, user):
     fake(tmp_path, "optax", "raise ImportError('no optax')")
     ran = user.python("-W", "ignore", "-m", "haiku_state", "train", env=environment(tmp_path))
     assert (ran.returncode, ran.stdout) == (1, "")
@@ -486,22 +490,17 @@ def test_train_is_sent_to_the_doctor_where_optax_cannot_be_imported(tmp_path, us
     assert "  FAIL  import optax        ImportError: no optax\n" in ran.stdout
 
 
-def test_what_is_installed_here_works(user):
+def test_doctor__what_is_installed_here_works(user):
     ran = user.haiku_state("doctor")
     assert (ran.returncode, ran.stderr) == (0, ""), ran.stdout
+    assert ran.stdout.startswith("haiku_state doctor: Python ")
     statuses = re.findall(r"^  (ok|FAIL)  ", ran.stdout, re.M)
     assert statuses == ["ok"] * len(STEPS), ran.stdout
     assert f"  jax               {metadata.version('jax')}" in ran.stdout
 
 
-def test_the_command_line_has_the_doctor(monkeypatch, capsys):
-    monkeypatch.setattr("haiku_state.commands.doctor.command.try_steps", lambda wanted: [])
-    assert main(["doctor"]) == 0
-    assert capsys.readouterr().out.startswith("haiku_state doctor: Python ")
-
-
 @pytest.mark.parametrize("name", read_sets())
-def test_the_sets_have_what_the_doctor_reads(name):
+def test_doctor__the_sets_have_what_it_reads(name):
     for pins in read_sets()[name].values():
         assert {*versions.CORE, "numpy", "orbax-checkpoint", "flax", "equinox"} <= set(pins)
         assert pins["jax"] == pins["jaxlib"]

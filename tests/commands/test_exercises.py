@@ -8,11 +8,11 @@ import select
 import signal
 import sys
 import time
-import unicodedata
 
 import nbformat
 import pytest
 from support.chinese import ZH
+from support.terminal import has_chinese, width
 from support.user import PIPE, User
 from tools.walk import Stay
 
@@ -44,21 +44,19 @@ def run(tmp_path, monkeypatch, capsys):
     return command
 
 
-def widths(text):
-    wide = "WF"
-    return [
-        sum(2 if unicodedata.east_asian_width(letter) in wide else 1 for letter in line)
-        for line in text.splitlines()
-    ]
+def grades(folder):
+    """The rows of the table of grades."""
+    with (folder / "grades.csv").open(encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
 
 
-def test_list_shows_all(run):
+def test_exercises__list_shows_all(run):
     code, text = run("list")
     assert code == 0
     assert [name for name in names() if name not in text] == []
 
 
-def test_start_begins_with_the_first_one(run, tmp_path):
+def test_exercises__start_begins_with_the_first_one(run, tmp_path):
     code, text = run("start")
     file = tmp_path / DEFAULT / f"{names()[0]}.py"
     assert code == 0
@@ -66,7 +64,7 @@ def test_start_begins_with_the_first_one(run, tmp_path):
     assert str(file.relative_to(tmp_path)) in text
 
 
-def test_a_learner_s_way(run, tmp_path):
+def test_exercises__a_learners_way(run, tmp_path):
     run("start", "branch")
     file = tmp_path / DEFAULT / "branch.py"
     code, text = run("check")
@@ -100,7 +98,7 @@ if not found:
 """
 
 
-def test_the_process_that_a_command_forks_knows_nothing_of_the_hidden_inputs(run, tmp_path, user):
+def test_exercises__a_forked_process_knows_nothing_of_the_hidden_inputs(run, tmp_path, user):
     run("start", "counter")
     file = tmp_path / DEFAULT / "counter.py"
     file.write_text(solution("counter") + LOOKS_BACK, encoding="utf-8")
@@ -108,14 +106,14 @@ def test_the_process_that_a_command_forks_knows_nothing_of_the_hidden_inputs(run
     assert "The code does not define `count`." in ended.stdout
 
 
-def test_a_pass_shows_the_solution(run, tmp_path):
+def test_exercises__a_pass_shows_the_solution(run, tmp_path):
     run("start", "counter")
     (tmp_path / DEFAULT / "counter.py").write_text(solution("counter"), encoding="utf-8")
     run("check")
     assert run("solution") == (0, solution("counter"))
 
 
-def test_another_folder_and_the_folder_itself(run, tmp_path, monkeypatch):
+def test_exercises__work_in_another_folder_and_in_the_folder_itself(run, tmp_path, monkeypatch):
     run("start", "counter", "mine")
     assert (tmp_path / "mine" / PROGRESS).exists()
     assert run("check", "--dir", "mine")[0] == 1
@@ -125,30 +123,30 @@ def test_another_folder_and_the_folder_itself(run, tmp_path, monkeypatch):
     assert (tmp_path / "mine" / f"{names()[0]}.py").exists()
 
 
-def test_the_language_is_remembered(run, tmp_path):
+def test_exercises__the_language_is_remembered(run, tmp_path):
     run("start", "counter", "--lang", ZH)
     text = (tmp_path / DEFAULT / "counter.py").read_text(encoding="utf-8")
-    assert any("一" <= letter <= "鿿" for letter in text)
+    assert has_chinese(text)
     assert "提示" in run("hint")[1]
     assert "Hint" in run("hint", "--lang", "en")[1]
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_everything_fits_a_terminal_of_80_columns(run, language):
+def test_exercises__everything_fits_a_terminal_of_80_columns(run, language):
     for words in (["list"], ["start", "counter"], ["check"], ["hint"], ["progress"], ["reset"]):
         text = run(*words, "--lang", language)[1]
         lines = [line for line in text.splitlines() if "haiku_state read" not in line]
-        assert max(widths("\n".join(lines))) <= 80, text  # a command is not broken
+        assert max(map(width, lines)) <= 80, text  # a command is not broken
 
 
 @pytest.mark.parametrize("command", ["check", "hint", "solution", "reset", "progress"])
-def test_without_a_start_the_folder_is_named(run, command):
+def test_exercises__without_a_start_the_folder_is_named(run, command):
     code, text = run(command)
     assert code == 2
     assert f"no exercise was started in {DEFAULT}" in text
 
 
-def test_a_wrong_name_is_one_line(run):
+def test_exercises__a_wrong_name_is_one_line(run):
     run("start", "counter")
     line = "haiku_state exercises check: error: there is no exercise conter; try: counter\n"
     assert run("check", "conter") == (2, line)
@@ -158,7 +156,7 @@ def test_a_wrong_name_is_one_line(run):
     assert "没有" in run("check", "zzz")[1]  # as in the folder
 
 
-def test_an_exercise_has_a_number_and_a_file(run, tmp_path):
+def test_exercises__one_has_a_number_and_a_file(run, tmp_path):
     run("start", "1")
     assert (tmp_path / DEFAULT / f"{names()[0]}.py").exists()
     code, text = run("check", f"{DEFAULT}/{names()[0]}.py")
@@ -166,20 +164,20 @@ def test_an_exercise_has_a_number_and_a_file(run, tmp_path):
     assert text.startswith("not yet: ")
 
 
-def test_a_missing_start_is_told_with_what_makes_up_for_it(run):
+def test_exercises__a_missing_start_is_told_with_what_makes_up_for_it(run):
     assert run("check")[1].endswith("; try: python -m haiku_state exercises start\n")
     assert run("check", "--dir", "a")[1].endswith(" exercises start --dir a\n")
     run("start", "--dir", "a")
     assert run("check", "branch", "--dir", "a")[1].endswith(" exercises start branch\n")
 
 
-def test_the_language_holds_before_a_folder_is_there(run, tmp_path):
+def test_exercises__the_language_holds_before_a_folder_is_there(run, tmp_path):
     assert "练习" in run("check", "--lang", ZH)[1]
     (tmp_path / PROGRESS).write_text("{")
     assert "不是" in run("check", "--lang", ZH)[1]
 
 
-def test_start_takes_the_folder_as_the_other_commands_do(run, tmp_path):
+def test_exercises__start_takes_the_folder_as_the_other_commands_do(run, tmp_path):
     run("start", "--dir", "mine")
     assert (tmp_path / "mine" / f"{names()[0]}.py").exists()
     run("start", "counter", "other")
@@ -187,7 +185,7 @@ def test_start_takes_the_folder_as_the_other_commands_do(run, tmp_path):
 
 
 @pytest.mark.parametrize("command", ["check", "start"])
-def test_a_folder_in_place_of_an_answer_is_one_line(run, tmp_path, command):
+def test_exercises__a_folder_in_place_of_an_answer_is_one_line(run, tmp_path, command):
     run("start", "counter")
     (tmp_path / DEFAULT / "counter.py").unlink()
     (tmp_path / DEFAULT / "counter.py").mkdir()
@@ -196,7 +194,7 @@ def test_a_folder_in_place_of_an_answer_is_one_line(run, tmp_path, command):
     assert "counter.py is not a file; try: mv " in text
 
 
-def test_an_answer_as_windows_saves_it(run, tmp_path):
+def test_exercises__take_an_answer_as_windows_saves_it(run, tmp_path):
     run("start", "counter")
     text = solution("counter").replace("\n", "\r\n")
     (tmp_path / DEFAULT / "counter.py").write_bytes(text.encode("utf-8-sig"))
@@ -207,18 +205,18 @@ def test_an_answer_as_windows_saves_it(run, tmp_path):
     assert "counter.py is not valid UTF-8 text" in text
 
 
-def test_the_last_hint_leads_to_a_solution(run):
+def test_exercises__the_last_hint_leads_to_a_solution(run):
     run("start", "counter")
     told = [" exercises solution counter" in run("hint")[1] for _number in range(4)]
     assert told == [False, False, True, True]
 
 
-def test_a_count_in_chinese_has_a_chinese_colon(run):
+def test_exercises__a_count_in_chinese_has_a_chinese_colon(run):
     run("start", "counter", "--lang", ZH)
     assert ": " not in run("progress")[1].replace("\n\n", "\n").partition("下一题")[0]
 
 
-def test_start_goes_on_with_a_file(run, tmp_path):
+def test_exercises__start_goes_on_with_a_file(run, tmp_path):
     run("start", "counter")
     (tmp_path / DEFAULT / "counter.py").write_text("mine")
     assert "was not changed" in run("start", "counter")[1]
@@ -226,7 +224,7 @@ def test_start_goes_on_with_a_file(run, tmp_path):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_exported_notebooks_hold_every_exercise(run, tmp_path, language):
+def test_exercises__export_makes_notebooks_of_every_exercise(run, tmp_path, language):
     assert run("export", "out", "--lang", language)[0] == 0
     texts = []
     for file in sorted((tmp_path / "out").glob("*.ipynb")):
@@ -238,7 +236,7 @@ def test_exported_notebooks_hold_every_exercise(run, tmp_path, language):
     assert not any("<summary>" in text and "```python" in text for text in texts)
 
 
-def test_an_exported_folder_with_solutions(run, tmp_path):
+def test_exercises__export_makes_a_folder_with_solutions(run, tmp_path):
     assert run("export", "out", "--format", "folder", "--solutions")[0] == 0
     for name in names():
         assert (tmp_path / f"out/{name}.py").read_text(encoding="utf-8") == stub(name)
@@ -247,7 +245,7 @@ def test_an_exported_folder_with_solutions(run, tmp_path):
     assert all(load(name).statement in readme for name in names())
 
 
-def test_what_the_readme_of_an_exported_folder_says_works(run, tmp_path, monkeypatch):
+def test_exercises__what_the_readme_of_an_export_says_works(run, tmp_path, monkeypatch):
     run("export", "out", "--format", "folder")
     (tmp_path / f"out/{names()[0]}.py").write_text(solution(names()[0]), encoding="utf-8")
     readme = (tmp_path / "out/README.md").read_text(encoding="utf-8")
@@ -257,7 +255,7 @@ def test_what_the_readme_of_an_exported_folder_says_works(run, tmp_path, monkeyp
         assert run(*line.split())[0] == code
 
 
-def test_notebooks_without_nbformat_name_the_extra(run, tmp_path, monkeypatch):
+def test_exercises__notebooks_without_nbformat_say_what_to_install(run, tmp_path, monkeypatch):
     (tmp_path / "class/ada").mkdir(parents=True)
     (tmp_path / "class/ada/mine.ipynb").write_text("{}")
     monkeypatch.setitem(sys.modules, "nbformat", None)
@@ -268,7 +266,7 @@ def test_notebooks_without_nbformat_name_the_extra(run, tmp_path, monkeypatch):
     assert not (tmp_path / "grades.csv").exists()
 
 
-def test_an_export_overwrites_nothing(run, tmp_path):
+def test_exercises__export_overwrites_nothing(run, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/mine.txt").write_text("mine")
     code, text = run("export", "out")
@@ -276,7 +274,7 @@ def test_an_export_overwrites_nothing(run, tmp_path):
     assert "out is not empty" in text
 
 
-def test_grades_of_a_class(run, tmp_path):
+def test_exercises__grade_a_class(run, tmp_path):
     (tmp_path / "class/ada").mkdir(parents=True)
     (tmp_path / "class/ada/counter.py").write_text(solution("counter"), encoding="utf-8")
     (tmp_path / "class/ada/notes.py").write_text("not an exercise")
@@ -293,8 +291,7 @@ def test_grades_of_a_class(run, tmp_path):
         (tmp_path / "class" / hidden).mkdir()
     code, text = run("grade", "class")
     assert code == 0, text
-    with (tmp_path / "grades.csv").open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = grades(tmp_path)
     assert [(row["learner"], row["exercise"], row["passed"]) for row in rows] == [
         ("ada", "counter", "True"),
         ("bob", "counter", "False"),
@@ -310,7 +307,7 @@ def test_grades_of_a_class(run, tmp_path):
     assert "not yet: " in feedback["bob"]
 
 
-def test_a_grading_goes_on_where_it_was(run, tmp_path, monkeypatch):
+def test_exercises__grade_goes_on_where_it_was(run, tmp_path, monkeypatch):
     for learner in ("ada", "bob"):
         (tmp_path / "class" / learner).mkdir(parents=True)
         (tmp_path / f"class/{learner}/counter.py").write_text(stub("counter"), encoding="utf-8")
@@ -321,8 +318,7 @@ def test_a_grading_goes_on_where_it_was(run, tmp_path, monkeypatch):
     monkeypatch.setattr(grade, "judge", lambda *given: judged.append(1) or real(*given))
     assert run("grade", "class")[0] == 0
     assert judged == [1]  # bob alone
-    with (tmp_path / "grades.csv").open(encoding="utf-8") as stream:
-        rows = [(row["learner"], row["passed"]) for row in csv.DictReader(stream)]
+    rows = [(row["learner"], row["passed"]) for row in grades(tmp_path)]
     assert rows == [("ada", "False"), ("bob", "True")]
 
 
@@ -336,7 +332,7 @@ def course(tmp_path):
     return folder
 
 
-def test_a_teacher_s_course_is_used_like_ours(run, tmp_path, course):
+def test_exercises__a_teachers_course_is_used_like_ours(run, tmp_path, course):
     assert run("list", "--course", "course")[1].count("(write, easy)") == 2
     run("start", "--course", "course")
     assert (tmp_path / DEFAULT / "mine.py").exists()
@@ -344,12 +340,11 @@ def test_a_teacher_s_course_is_used_like_ours(run, tmp_path, course):
     (tmp_path / DEFAULT / "mine.py").write_text(solution("counter"), encoding="utf-8")
     assert "exercises start other" in run("check")[1]
     assert run("grade", ".", "--course", "course")[0] == 0
-    with (tmp_path / "grades.csv").open(encoding="utf-8") as stream:
-        rows = [(row["learner"], row["exercise"], row["passed"]) for row in csv.DictReader(stream)]
+    rows = [(row["learner"], row["exercise"], row["passed"]) for row in grades(tmp_path)]
     assert (DEFAULT, "mine", "True") in rows
 
 
-def test_a_teacher_s_course_in_a_notebook(run, tmp_path, course):
+def test_exercises__a_teachers_course_is_used_in_a_notebook(run, tmp_path, course):
     nbclient = pytest.importorskip("nbclient")
     assert run("export", "out", "--course", "course")[0] == 0
     notebook = nbformat.read(tmp_path / "out/exercises_1.ipynb", as_version=4)
@@ -367,7 +362,7 @@ MORE_CELLS = (
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
+def test_exercises__an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     nbclient = pytest.importorskip("nbclient")
     run("export", "out", "--lang", language)
     file = tmp_path / "out/exercises_1.ipynb"
@@ -387,7 +382,7 @@ def test_an_exported_notebook_runs_in_a_kernel(run, tmp_path, language):
     assert place[language] in unfinished
 
 
-def test_the_one_command_goes_on_after_a_file_that_is_no_text(tmp_path):
+def test_exercises__the_one_command_goes_on_after_a_file_that_is_no_text(tmp_path):
     first = names()[0]
     stay = Stay(User(tmp_path), "en")
     stay.press("h")
@@ -408,7 +403,7 @@ def test_the_one_command_goes_on_after_a_file_that_is_no_text(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals, no process groups")
 @pytest.mark.parametrize("words", [["check"], []])
-def test_ctrl_c_leaves_no_process(tmp_path, user, words):
+def test_exercises__ctrl_c_leaves_no_process(tmp_path, user, words):
     alive, theirs = os.pipe()
     user.haiku_state("exercises", "start", cwd=tmp_path)
     file = tmp_path / DEFAULT / f"{names()[0]}.py"
@@ -424,7 +419,7 @@ def test_ctrl_c_leaves_no_process(tmp_path, user, words):
     os.close(alive)
 
 
-def test_a_damaged_record_is_one_line(run, tmp_path):
+def test_exercises__a_damaged_record_is_one_line(run, tmp_path):
     (tmp_path / PROGRESS).write_text("{")
     code, text = run("check")
     assert code == 2
@@ -435,7 +430,7 @@ def test_a_damaged_record_is_one_line(run, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(1, len(ours().parts) + 1))
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_an_exported_notebook_passes_with_the_solutions(run, tmp_path, language, part):
+def test_exercises__an_exported_notebook_passes_with_the_solutions(run, tmp_path, language, part):
     nbclient = pytest.importorskip("nbclient")
     run("export", "out", "--lang", language)
     notebook = nbformat.read(tmp_path / f"out/exercises_{part}.ipynb", as_version=4)
@@ -456,7 +451,7 @@ def test_an_exported_notebook_passes_with_the_solutions(run, tmp_path, language,
     assert {name: text for name, text in printed.items() if not text.startswith(begin)} == {}
 
 
-def test_an_exercise_of_your_own_is_written_and_tried(run, tmp_path):
+def test_exercises__one_of_your_own_is_written_and_tried(run, tmp_path):
     code, text = run("new", "mine", "--from", "counter")
     assert code == 0
     assert "exercises test mine.py" in text

@@ -119,14 +119,14 @@ CALLS = [
 
 
 @pytest.mark.parametrize(("name", "options", "found"), CALLS)
-def test_the_exit_code_tells_whether_it_is_pure(name, options, found, model, capsys):
+def test_explain__the_exit_code_tells_whether_it_is_pure(name, options, found, model, capsys):
     code, report = explained(model, name, *options, capsys=capsys)
     assert [finding["name"] for finding in report["findings"]] == found
     assert report["error"] is None
     assert code == bool(found)
 
 
-def test_a_method_has_an_instance_of_its_own(model, capsys):
+def test_explain__a_method_has_an_instance_of_its_own(model, capsys):
     _, report = explained(
         model, "Counter.count", "--args", "f32[3]", "--init", "0.5", capsys=capsys
     )
@@ -139,7 +139,7 @@ def test_a_method_has_an_instance_of_its_own(model, capsys):
     assert finding["file"] == str(model)
 
 
-def test_an_error_while_it_is_traced_counts_as_for_assert_pure(model, capsys):
+def test_explain__an_error_while_it_is_traced_counts_as_for_assert_pure(model, capsys):
     code, report = explained(model, "fails", "--args", "1.0", capsys=capsys)
     assert (code, report["findings"], report["error"]) == (1, [], "ValueError: it is")
 
@@ -147,7 +147,7 @@ def test_an_error_while_it_is_traced_counts_as_for_assert_pure(model, capsys):
 @pytest.mark.parametrize(
     ("language", "said"), [("en", "`impure` is impure: 2 findings"), ("zh", "`impure` 是非纯的")]
 )
-def test_the_report_is_text_in_the_language_of_the_reader(
+def test_explain__the_report_is_in_the_language_of_the_reader(
     language, said, model, monkeypatch, capsys
 ):
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
@@ -157,14 +157,14 @@ def test_the_report_is_text_in_the_language_of_the_reader(
     assert report.startswith(said)
 
 
-def test_with_json_stdout_is_the_report_alone(model, capsys):
+def test_explain__with_json_stdout_is_the_report_alone(model, capsys):
     main(["explain", f"{model}:pure", "--args", "1.0", "--json"])
     output, errors = capsys.readouterr()
     assert json.loads(output)["pure"]
     assert errors == f"imported model ['{model}']\n"
 
 
-def test_nothing_stays_behind(model, capsys):
+def test_explain__nothing_stays_behind(model, capsys):
     path, argv = [*sys.path], sys.argv
     for name, code in (("pure", 0), ("fails", 1)):
         assert main(["explain", f"{model}:{name}", "--args", "1.0"]) == code
@@ -175,20 +175,20 @@ def test_nothing_stays_behind(model, capsys):
     assert not (model.parent / "__pycache__" / f"model.{sys.implementation.cache_tag}.pyc").exists()
 
 
-def test_a_file_does_not_stand_for_a_module_of_its_name(model, capsys):
+def test_explain__a_file_does_not_stand_for_a_module_of_its_name(model, capsys):
     before, file = sys.modules["json"], model.with_name("json.py")
     file.write_text("import json\nassert json.dumps\ndef double(x): return 2 * x\n")
     assert main(["explain", f"{file}:double", "--args", "1.0"]) == 0
     assert sys.modules["json"] is before
 
 
-def test_a_module_may_take_the_place_of_the_file(model, monkeypatch, capsys):
+def test_explain__a_module_may_take_the_place_of_the_file(model, monkeypatch, capsys):
     monkeypatch.chdir(model.parent)
     code = main(["explain", "helper:twice", "--args", "1.0"])
     assert code == 0, capsys.readouterr()
 
 
-def test_in_a_process_of_its_own_a_closed_pipe_needs_no_words(model, user):
+def test_explain__a_closed_pipe_needs_no_words(model, user):
     words = [sys.executable, "-m", "haiku_state", "explain", f"{model.name}:impure"]
     ran = user.start(*words, "--args", "1.0", cwd=model.parent)
     ran.stdout.close()
@@ -196,7 +196,7 @@ def test_in_a_process_of_its_own_a_closed_pipe_needs_no_words(model, user):
     ran.stderr.close()
 
 
-def test_in_a_process_of_its_own_it_prints_the_report(model, user):
+def test_explain__in_a_process_of_its_own_it_prints_the_report(model, user):
     ran = user.haiku_state("explain", f"{model}:impure", "--args", "1.0")
     assert (ran.returncode, ran.stderr) == (1, "")
     printed, report, *_ = ran.stdout.splitlines()

@@ -58,7 +58,7 @@ def lab(tmp_path, monkeypatch, capsys):
     return run
 
 
-def test_it_opens_the_contents_of_the_lessons(lab, tmp_path):
+def test_lab__opens_the_contents_of_the_lessons(lab, tmp_path):
     code, text, (words, chosen, language) = lab()
     folder = tmp_path / "work/haiku_lessons_en"
     assert code == 0
@@ -69,7 +69,7 @@ def test_it_opens_the_contents_of_the_lessons(lab, tmp_path):
     assert (chosen, language) == ([], "en")
 
 
-def test_what_a_reader_has_written_stays(lab, tmp_path):
+def test_lab__what_a_reader_has_written_stays(lab, tmp_path):
     lab()
     file = tmp_path / "work/haiku_lessons_en/state/counter.ipynb"
     file.write_text("mine")
@@ -83,7 +83,7 @@ def test_what_a_reader_has_written_stays(lab, tmp_path):
     )
 
 
-def test_one_part_in_another_folder(lab, tmp_path):
+def test_lab__one_part_may_go_to_another_folder(lab, tmp_path):
     code, _text, (words, *_rest) = lab("there", "--part", "state", "--no-browser")
     root = tmp_path / "work/there/haiku_lessons_en"
     assert code == 0
@@ -96,7 +96,7 @@ def test_one_part_in_another_folder(lab, tmp_path):
 
 
 @pytest.mark.parametrize("has_pack", [True, False])
-def test_chinese(lab, monkeypatch, has_pack):
+def test_lab__speaks_chinese(lab, monkeypatch, has_pack):
     monkeypatch.setattr(command.importlib.util, "find_spec", lambda name: has_pack or None)
     code, text, (_words, chosen, language) = lab("--lang", ZH)
     assert (code, language) == (0, ZH)
@@ -108,7 +108,7 @@ def test_chinese(lab, monkeypatch, has_pack):
     assert (f"python -m pip install {languages()[ZH].lab_pack}" in text) is not has_pack
 
 
-def test_a_download_is_used_in_its_language(lab, tmp_path):
+def test_lab__a_download_is_used_in_its_language(lab, tmp_path):
     file = tmp_path / "mine.zip"
     (tmp_path / f"package/haiku_lessons_{ZH}.zip").rename(file)
     code, text, (_words, _chosen, language) = lab("--from", file)
@@ -117,7 +117,7 @@ def test_a_download_is_used_in_its_language(lab, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["text.zip", "other.zip"])
-def test_another_file_is_refused(lab, tmp_path, wrong):
+def test_lab__another_file_is_refused(lab, tmp_path, wrong):
     (tmp_path / "text.zip").write_text("text")
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
         archive.writestr("../out.ipynb", "")
@@ -126,13 +126,13 @@ def test_another_file_is_refused(lab, tmp_path, wrong):
     assert "is not a file of notebooks from the site, such as haiku_lessons_en.zip" in text
 
 
-def test_a_file_that_is_not_there_is_refused(lab, tmp_path):
+def test_lab__a_file_that_is_not_there_is_refused(lab, tmp_path):
     code, text, started = lab("--from", tmp_path / "absent.zip")
     assert (code, started) == (2, None)
     assert f"there is no file {tmp_path / 'absent.zip'}" in text
 
 
-def test_a_package_without_notebooks_says_where_they_are(lab, tmp_path):
+def test_lab__a_package_without_notebooks_says_where_they_are(lab, tmp_path):
     (tmp_path / "package/haiku_lessons_en.zip").unlink()
     code, text, _started = lab()
     assert code == 2
@@ -142,14 +142,14 @@ def test_a_package_without_notebooks_says_where_they_are(lab, tmp_path):
     )
 
 
-def test_a_file_is_no_folder(lab, tmp_path):
+def test_lab__a_file_is_no_folder(lab, tmp_path):
     (tmp_path / "work/taken").write_text("")
     code, text, started = lab("taken")
     assert (code, started) == (2, None)
     assert "taken is not a folder" in text
 
 
-def test_without_jupyterlab_nothing_is_written(lab, tmp_path, monkeypatch):
+def test_lab__without_jupyterlab_nothing_is_written(lab, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
     code, text, _started = lab()
     assert code == 1

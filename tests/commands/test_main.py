@@ -1,9 +1,10 @@
+"""The command line as a whole: help, languages, slips, errors; and whole runs of ``train``."""
+
 import gettext
 import io
 import os
 import re
 import sys
-import unicodedata
 from unittest import mock
 
 import numpy as np
@@ -12,6 +13,7 @@ from matplotlib.image import imread
 from sklearn.linear_model import LinearRegression
 from support import oracles
 from support.chinese import ZH
+from support.terminal import has_chinese, width
 from support.user import free_port
 
 import haiku_state as hs
@@ -34,12 +36,8 @@ def score(output):
     return float(output.splitlines()[-1].split()[-1])
 
 
-def width(line):
-    return sum(1 + (unicodedata.east_asian_width(letter) in "FW") for letter in line)
-
-
 @pytest.mark.parametrize("words", [[], ["train"], ["explain"], ["doctor"]])
-def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
+def test_main__the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
     english = helped(words, "en", monkeypatch, capsys)
     chinese = helped(words, ZH, monkeypatch, capsys)
     assert english[0].startswith("usage: python -m haiku_state ")
@@ -49,25 +47,15 @@ def test_the_help_is_in_the_language_of_the_reader(words, monkeypatch, capsys):
     assert not any(sentences)
 
 
-def test_the_help_names_the_defaults(monkeypatch, capsys):
+def test_main__the_help_names_the_defaults(monkeypatch, capsys):
     for language, default in (("en", "(default: 32)"), (ZH, "（默认 32）")):
         [line] = [x for x in helped(["train"], language, monkeypatch, capsys) if " B " in x[9:25]]
         assert line.endswith(default)
 
 
-def test_a_process_that_does_not_come_ends_the_other_with_a_message(user):
-    words = [
-        "train",
-        "--update",
-        "shard",
-        "--num-processes",
-        "2",
-        "--process-id",
-        "0",
-        "--timeout",
-        "3",
-    ]
-    ran = user.haiku_state(*words, "--coordinator", f"localhost:{free_port()}")
+def test_train__a_process_that_does_not_come_ends_the_other_with_a_message(user):
+    words = "train --update shard --num-processes 2 --process-id 0 --timeout 3 --coordinator"
+    ran = user.haiku_state(*words.split(), f"localhost:{free_port()}")
     assert ran.returncode == 3
     assert "process 0 of 2 could not join the others at localhost:" in ran.stderr
 
@@ -80,7 +68,7 @@ def test_a_process_that_does_not_come_ends_the_other_with_a_message(user):
         ("orbax", ["--checkpoint-dir", "run"], "orbax-checkpoint>=0.6.4"),
     ],
 )
-def test_what_an_option_needs_is_asked_for_with_it(
+def test_train__what_an_option_needs_is_asked_for_with_it(
     name, options, requirement, monkeypatch, capsys, tmp_path
 ):
     monkeypatch.chdir(tmp_path)
@@ -94,7 +82,7 @@ def test_what_an_option_needs_is_asked_for_with_it(
         assert main(["train", "--model", "regression", "--epochs", "1"]) == 0
 
 
-def test_a_bare_command_shows_its_help(capsys):
+def test_main__a_bare_command_shows_its_help(capsys):
     assert main([]) == 0
     assert "doctor" in capsys.readouterr().out
 
@@ -108,14 +96,14 @@ def test_a_bare_command_shows_its_help(capsys):
         ["exercises", "--lang", ZH, "list", "-h"],
     ],
 )
-def test_each_command_speaks_the_language_that_is_asked_for(words, capsys, monkeypatch):
+def test_main__each_command_speaks_the_language_that_is_asked_for(words, capsys, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", "en")
     with pytest.raises(SystemExit):
         main(words)
     assert "用法" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         main(["train", "--lang", ZH, "--epochs", "none"])
-    assert re.search(r"[一-鿿]", capsys.readouterr().err)
+    assert has_chinese(capsys.readouterr().err)
     with pytest.raises(SystemExit):
         main(["doctor", "-h"])
     assert "usage" in capsys.readouterr().out
@@ -124,7 +112,7 @@ def test_each_command_speaks_the_language_that_is_asked_for(words, capsys, monke
     assert "'xx'" in capsys.readouterr().err
 
 
-def test_the_version(capsys):
+def test_main__prints_the_version(capsys):
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"haiku_state {hs.__version__}\n")
@@ -142,7 +130,7 @@ def test_the_version(capsys):
         ([f"--lang={ZH}", "exercises", "chek"], "check"),
     ],
 )
-def test_a_slip_is_answered_with_what_is_meant(words, meant, capsys):
+def test_main__a_slip_is_answered_with_what_is_meant(words, meant, capsys):
     with pytest.raises(SystemExit):
         main(words)
     assert re.search(f"(did you mean |你要找的是不是 ){meant}[?？]\n", capsys.readouterr().err)
@@ -155,7 +143,7 @@ def test_a_slip_is_answered_with_what_is_meant(words, meant, capsys):
         *(["train", option, "0.1"] for option in ("--lr", "--optimizer", "--verbose", "--data")),
     ],
 )
-def test_where_nothing_is_like_it_nothing_is_suggested(words, capsys):
+def test_main__where_nothing_is_like_it_nothing_is_suggested(words, capsys):
     with pytest.raises(SystemExit):
         main(words)
     assert "did you mean" not in capsys.readouterr().err
@@ -173,7 +161,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize(("words", "problem"), WRONG.values(), ids=WRONG.keys())
-def test_argparse_speaks_the_language_of_the_reader(words, problem, monkeypatch, capsys):
+def test_main__argparse_speaks_the_language_of_the_reader(words, problem, monkeypatch, capsys):
     said = {}
     for language in ("en", ZH):
         monkeypatch.setenv("HAIKU_STATE_LANG", language)
@@ -185,7 +173,7 @@ def test_argparse_speaks_the_language_of_the_reader(words, problem, monkeypatch,
     assert not re.findall(r"[a-z]+ [a-z]+ [a-z]+", said[ZH].replace("haiku_state ", ""))
 
 
-def test_the_language_of_argparse_stays_with_the_command(monkeypatch, capsys):
+def test_main__the_language_of_argparse_stays_with_the_command(monkeypatch, capsys):
     monkeypatch.delenv("LANGUAGE", raising=False)
     before = gettext.textdomain()
     with pytest.raises(SystemExit):
@@ -193,7 +181,7 @@ def test_the_language_of_argparse_stays_with_the_command(monkeypatch, capsys):
     assert (gettext.textdomain(), os.environ.get("LANGUAGE")) == (before, None)
 
 
-def test_a_shell_completes_commands_options_and_choices(user, tmp_path):
+def test_main__a_shell_completes_commands_options_and_choices(user, tmp_path):
     script = tmp_path / "completion.bash"
     script.write_text(user.haiku_state("--print-completion", "bash").stdout)
     ask = (
@@ -210,14 +198,14 @@ def test_a_shell_completes_commands_options_and_choices(user, tmp_path):
         assert (ran.stdout.strip(), ran.stderr) == (completed, "")
 
 
-def test_the_help_names_the_command_that_was_typed(monkeypatch, capsys):
+def test_main__the_help_names_the_command_that_was_typed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["/usr/bin/haiku-state", "train", "-h"])
     with pytest.raises(SystemExit):
         main(["train", "-h"])
     assert capsys.readouterr().out.startswith("usage: haiku-state train ")
 
 
-def test_without_shtab_the_error_says_what_to_install(monkeypatch, capsys):
+def test_main__without_shtab_the_error_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["--print-completion", "bash"]) == 1
     assert "`python -m pip install shtab`" in capsys.readouterr().err
@@ -250,7 +238,7 @@ ENDINGS = {
 
 
 @pytest.mark.parametrize(("error", "code", "said"), [(e, *v) for e, v in ENDINGS.items()])
-def test_every_error_ends_in_one_line_and_its_code(error, code, said, monkeypatch, capsys):
+def test_main__every_error_ends_in_one_line_and_its_code(error, code, said, monkeypatch, capsys):
     monkeypatch.setattr("haiku_state.commands.doctor.command.run", mock.Mock(side_effect=error))
     assert main(["doctor"]) == code
     output, errors = capsys.readouterr()
@@ -258,7 +246,7 @@ def test_every_error_ends_in_one_line_and_its_code(error, code, said, monkeypatc
     assert re.fullmatch(f"haiku_state: error: {said}\n" if said else "", errors), errors
 
 
-def test_developers_see_the_traceback_as_well(monkeypatch, capsys):
+def test_main__developers_see_the_traceback_as_well(monkeypatch, capsys):
     monkeypatch.setattr(sys, "flags", mock.Mock(dev_mode=True))
     assert explain(ValueError(1)) == 1
     traceback, line = capsys.readouterr().err.splitlines()
@@ -266,7 +254,7 @@ def test_developers_see_the_traceback_as_well(monkeypatch, capsys):
     assert line.startswith("haiku_state: error: ValueError: 1; ")
 
 
-def test_what_a_full_disk_has_refused_is_not_written_again_at_exit(monkeypatch, capsys, tmp_path):
+def test_main__a_full_disk_is_not_written_to_again_at_exit(monkeypatch, capsys, tmp_path):
     with (tmp_path / "stdout").open("w") as file:
         Full.discarded = file.fileno()
         monkeypatch.setattr(sys, "stdout", Full())
@@ -276,11 +264,9 @@ def test_what_a_full_disk_has_refused_is_not_written_again_at_exit(monkeypatch, 
     assert (tmp_path / "stdout").read_text() == ""
 
 
-def test_a_fresh_process_forces_the_devices_it_needs(user):
-    devices = ["--update", "pmap", "--devices", "4"]
-    ran = user.haiku_state(
-        "train", "--model", "regression", *devices, "--epochs", 3, "--plot", "a.png"
-    )
+def test_train__a_fresh_process_forces_the_devices_it_needs(user):
+    words = "train --model regression --update pmap --devices 4 --epochs 3"
+    ran = user.haiku_state(*words.split(), "--plot", "a.png", "--checkpoint-dir", "saved")
     assert (ran.returncode, ran.stderr) == (0, "")
     *table, last, written = ran.stdout.splitlines()
     assert re.fullmatch(LAST_LINE["regression"], last)
@@ -288,12 +274,13 @@ def test_a_fresh_process_forces_the_devices_it_needs(user):
     assert table[0].split() == ["epoch", "train", "loss", "test", "loss", "test", "r2", "seconds"]
     assert [line.split()[0] for line in table[1:]] == ["1", "2", "3"]
     assert imread(user.folder / "a.png").ndim == 3
+    assert any(user.folder.glob("saved/[1-9]*"))
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("update", ["jit", "scan", "pmap --devices 4", "shard_map --devices 4"])
-def test_a_training_reads_97_of_100_digits(update, capsys):
+def test_train__the_classifier_reads_97_of_100_digits(update, capsys):
     epochs = 30 if update == "jit" else 12
     assert main(f"train --epochs {epochs} --update {update}".split()) == 0
     output = capsys.readouterr().out
@@ -304,7 +291,7 @@ def test_a_training_reads_97_of_100_digits(update, capsys):
 @pytest.mark.slow
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("update", ["jit", "pmap --devices 4"])
-def test_the_regression_comes_close_to_least_squares(update, capsys):
+def test_train__the_regression_comes_close_to_least_squares(update, capsys):
     assert main(f"train --model regression --update {update}".split()) == 0
     data = hs.load_diabetes(seed=0)
     best = LinearRegression().fit(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.chinese import ZH
+from support.terminal import has_chinese
 
 from haiku_state import errors
 from haiku_state.commands.main import main
@@ -34,29 +35,29 @@ def leads():
 LEADS = sorted({*leads()})
 
 
-def test_there_are_many_leads():
+def test_read__there_are_many_leads():
     assert len(LEADS) > 40
 
 
 @pytest.mark.parametrize("lead", LEADS)
-def test_where_a_message_leads_can_be_read(lead):
+def test_read__where_a_message_leads_can_be_read(lead):
     english, chinese = section(lead, "en"), section(lead, ZH)
     assert len(english) > 100
     if lead.startswith("api/"):  # docstrings
         return
     assert english.startswith("#")
-    assert any("一" <= letter <= "鿿" for letter in chinese)
+    assert has_chinese(chinese)
     code = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
     assert len(code.findall(english)) == len(code.findall(chinese))
 
 
 @pytest.mark.parametrize("page", [page for page in pages() if not page.startswith("api/")])
-def test_each_page_is_shown_without_what_only_a_site_understands(page):
+def test_read__each_page_is_shown_without_what_only_a_site_understands(page):
     text = re.sub(r"^```.*?^```", "", section(page, ZH), flags=re.MULTILINE | re.DOTALL)
     assert re.findall(r"^:::|^\(\S+\)=|\{(?:term|doc|ref|func|class)\}`", text, re.MULTILINE) == []
 
 
-def test_a_part_ends_where_the_next_one_begins():
+def test_read__a_part_ends_where_the_next_one_begins():
     text = section("state/practice#task-2-a-moving-average", "en")
     assert text.startswith("## Task 2: A moving average")
     assert "class AverageState" in text
@@ -71,19 +72,19 @@ def test_a_part_ends_where_the_next_one_begins():
         ("state/practice.html#task-2", "task-2-a-moving-average"),
     ],
 )
-def test_a_slip_is_answered_with_what_is_near(given, meant, capsys):
+def test_read__a_slip_is_answered_with_what_is_near(given, meant, capsys):
     with pytest.raises(ArgumentError, match=meant):
         section(given, "en")
     assert main(["read", given]) == 2
     assert meant in capsys.readouterr().err
 
 
-def test_the_pages_are_listed_in_the_language_of_the_reader(capsys):
+def test_read__the_pages_are_listed_in_the_language_of_the_reader(capsys):
     assert main(["read", "--lang", ZH]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == len(pages())
-    assert sum(any("一" <= letter <= "鿿" for letter in line) for line in lines) > 30
+    assert sum(map(has_chinese, lines)) > 30
 
 
-def test_the_docstrings_of_a_room_are_on_its_page():
+def test_read__the_docstrings_of_a_room_are_on_its_page():
     assert "functionalize(" in section("api/pure", "en")

@@ -88,26 +88,10 @@ def expected(model):
     return train(model, "jit", 1, epochs=1, batch_size=64, seed=0)[-1].test_score
 
 
-def test_a_command_of_the_readme_saves_what_four_devices_have_trained(user):
-    words = [
-        "--model",
-        "regression",
-        "--update",
-        "pmap",
-        "--devices",
-        "4",
-        "--checkpoint-dir",
-        "saved",
-    ]
-    ran = user.haiku_state("train", *words, *SHORT, "--checkpoint-dir", "saved")
-    assert (ran.returncode, ran.stderr) == (0, "")
-    assert any(user.folder.glob("saved/[1-9]*"))
-
-
 @pytest.mark.slow
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("run", CHOSEN, ids=lambda run: " ".join(map(str, run.values())))
-def test_the_options_go_together(run, user):
+def test_train__the_options_go_together(run, user):
     if run["processes"] == 2 and (most := connectable_cpu_devices()):
         run = {**run, "devices": min(run["devices"], most)}
     [(code, output, errors), *others] = outputs(user, run)
@@ -116,6 +100,7 @@ def test_the_options_go_together(run, user):
     if not others:
         assert errors == ""
     [score] = re.findall(r"^test \w+ (.*)$", output, re.MULTILINE)
+    # Adam divides by the size of a gradient: the last digits of a small one weigh as much
     assert float(score) == pytest.approx(expected(run["model"]), rel=2e-2)
     assert (user.folder / "curves.png").exists() == run["plot"]
     assert any(user.folder.glob("saved/[1-9]*")) == (run["checkpoints"] != "none")
@@ -125,7 +110,7 @@ def test_the_options_go_together(run, user):
 
 
 @pytest.mark.slow
-def test_each_pair_of_options_that_go_together_is_run():
+def test_train__each_pair_of_options_that_go_together_is_run():
     covered = set().union(*map(pairs, CHOSEN))
     assert all(pairs(run) <= covered for run in RUNS if fits(run))
     assert len(CHOSEN) < 25

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from haiku_site.content.error_cases import all_raised, said
+from haiku_site.features.error_cards.calls import all_raised, said
 from support.chinese import ZH
 from tools.words import FILE, head, words
 
@@ -43,20 +43,20 @@ def raised(tmp_path_factory):
     os.chdir(folder)
 
 
-def test_the_catalog_has_a_call_for_each_class(raised):
+def test_errors__the_catalog_has_a_call_for_each_class(raised):
     for language in ("en", ZH):
         assert {type(by_language[language]) for _, by_language in raised[0]} == CLASSES
     assert all(issubclass(each, BUILT_IN) for each in CLASSES)
 
 
-def test_the_file_of_words_is_up_to_date(raised):
+def test_errors__the_file_of_words_is_up_to_date(raised):
     text = FILE.read_text(encoding="utf-8")
     if head() != text.partition("\n")[0]:
         pytest.skip("the file is of another JAX")
     assert raised[1] == text, "run `python tests/tools words --write` and read the diff"
 
 
-def test_in_chinese_the_code_stays_and_no_english_prose_is_left(raised):
+def test_errors__in_chinese_the_code_stays_and_no_english_prose_is_left(raised):
     for title, by_language in raised[0]:
         english, chinese = (said(by_language[language], language) for language in ("en", ZH))
         assert chinese["what"].splitlines()[1:] == english["what"].splitlines()[1:], title
@@ -72,7 +72,7 @@ def test_in_chinese_the_code_stays_and_no_english_prose_is_left(raised):
             assert not re.search(r"[a-z]{2,} [a-z]{2,} [a-z]{2,}", code_left_out), prose
 
 
-def test_no_placeholder_is_left_and_each_page_exists(raised):
+def test_errors__no_placeholder_is_left_and_each_page_exists(raised):
     for _title, by_language in raised[0]:
         for language, error in by_language.items():
             assert not re.search(r"\{\w+(![rs])?\}", str(error)), error
@@ -82,7 +82,7 @@ def test_no_placeholder_is_left_and_each_page_exists(raised):
             assert any((DOCS / page).with_suffix(suffix).is_file() for suffix in (".md", ".rst"))
 
 
-def test_an_error_survives_pickling_whatever_was_passed(raised):
+def test_errors__survive_pickling_whatever_was_passed(raised):
     named = dict.fromkeys(("argument", "expected", "wrong", "right", "why", "more"), "a")
     of_each = [by_language["en"] for _title, by_language in raised[0]]
     for first in [*of_each, errors.ArgumentError(value=lambda: 0, **named)]:
@@ -90,19 +90,19 @@ def test_an_error_survives_pickling_whatever_was_passed(raised):
         assert (type(again), str(again), again.what) == (type(first), str(first), first.what)
 
 
-def test_the_address_to_read_more_at_is_whole_where_the_site_is_published(monkeypatch):
+def test_errors__the_address_to_read_more_at_is_whole_where_the_site_is_published(monkeypatch):
     monkeypatch.setattr(base, "SITE", "https://example.org/haiku-state/")
     monkeypatch.setenv("HAIKU_STATE_LANG", "zh")
     address = f"https://example.org/haiku-state/{ZH}/haiku/pure_pair.html"
     assert str(errors.MissingKeyError()).endswith(f"详见：{address}")
 
 
-def test_a_missing_value_is_noticed_where_the_error_is_raised():
+def test_errors__a_missing_value_is_noticed_where_the_error_is_raised():
     with pytest.raises(KeyError, match="rows"):
         errors.BatchDivisionError(parts=4)
 
 
-def test_a_part_that_the_raise_supplies_takes_the_place_of_the_text_of_the_class(monkeypatch):
+def test_errors__a_part_that_the_raise_supplies_replaces_that_of_the_class(monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", "en")
     error = errors.MissingKeyError(wrong="f({})", right="g({})", why="{} stays", more="api/data")
     assert str(error) == (
@@ -114,7 +114,7 @@ def test_a_part_that_the_raise_supplies_takes_the_place_of_the_text_of_the_class
     )
 
 
-def test_an_error_without_lines_prints_the_other_parts(monkeypatch):
+def test_errors__without_lines_the_other_parts_are_printed(monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", "en")
     error = errors.ArgumentError(argument="n", value=0, expected="1", why="a", more="api/data")
     more = "python -m haiku_state read api/data"

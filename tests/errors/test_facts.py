@@ -9,6 +9,8 @@ import numpy as np
 import optax
 import pytest
 from jax.sharding import PartitionSpec as P
+from support.oracles import batch_norm
+from support.tolerances import MANY_ROUNDINGS
 
 import haiku_state as hs
 from haiku_state import errors, recipes
@@ -342,7 +344,7 @@ CASES = {
 
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("case", CASES)
-def test_an_error_says_what_is_true(case):
+def test_errors__say_what_is_true(case):
     call, kind, told, not_told = CASES[case]
     with pytest.raises(kind) as caught:
         call()
@@ -350,11 +352,11 @@ def test_an_error_says_what_is_true(case):
     assert not not_told or not_told not in str(caught.value)
 
 
-def test_a_tensor_of_another_library_is_left_to_jax():
+def test_errors__a_tensor_of_another_library_is_left_to_jax():
     assert number_error(batch={"x": Foreign()}) is None
 
 
-def test_a_number_of_numpy_may_be_static():
+def test_functionalize__a_number_of_numpy_may_be_static():
     """A size is often a product of NumPy, which ``static`` refused as an array."""
 
     class Flat:
@@ -370,20 +372,20 @@ def test_a_number_of_numpy_may_be_static():
 
 
 @pytest.mark.parametrize("args", [(hs.BatchNorm, True, True), (hs.BatchNorm,)])
-def test_a_pair_of_a_partial_is_that_of_the_class(args):
+def test_pure_pair__one_of_a_partial_is_that_of_the_class(args):
     rest = (True, True, 0.5)[len(args) - 1 :]
     pair = hs.pure_pair(functools.partial(*args), *rest)
     params, state = pair.init(None, X, True)
     out, _ = pair.apply(params, state, None, X, True)
-    np.testing.assert_allclose(out, (X - X.mean(0)) / np.sqrt(X.var(0) + 1e-5), rtol=1e-5)
+    np.testing.assert_allclose(out, batch_norm(X, 0)[0], rtol=MANY_ROUNDINGS)
 
 
-def test_one_result_of_an_evaluation_is_a_mean():
+def test_mean_metrics__one_result_of_an_evaluation_is_a_mean():
     assert hs.mean_metrics({"error": 2.0, "examples": 3}) == {"error": 2.0}
 
 
 @pytest.mark.parametrize("make", [hs.shard_update, hs.shard_map_update])
-def test_a_runner_may_be_called_twice_in_a_compiled_loop(make):
+def test_runner__may_be_called_twice_in_a_compiled_program(make):
     options = {"check_replicas": False} if make is hs.shard_map_update else {}
     run = make(UPDATE, hs.data_mesh(four()), **options)
     train_state, batch = run.place(start()), run.feed(BATCH)

@@ -57,7 +57,7 @@ CHOICES = [
 
 
 @pytest.mark.parametrize(("environment", "language"), CHOICES)
-def test_the_environment_chooses_the_language(environment, language, monkeypatch):
+def test_errors__the_environment_chooses_the_language(environment, language, monkeypatch):
     monkeypatch.setattr(locale, "getlocale", lambda: (None, None))
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
@@ -67,14 +67,14 @@ def test_the_environment_chooses_the_language(environment, language, monkeypatch
 
 
 @pytest.mark.parametrize(("name", "expected"), [(ZH, CHINESE), ("en_US", ENGLISH)])
-def test_without_variables_the_locale_chooses(name, expected, monkeypatch):
+def test_errors__without_variables_the_locale_chooses_the_language(name, expected, monkeypatch):
     for variable in VARIABLES:
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(locale, "getlocale", lambda: (name, "UTF-8"))
     assert translated(ENGLISH) == expected
 
 
-def test_a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
+def test_errors__a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
     def fail():
         raise ValueError("unknown locale: UTF-8")
 
@@ -84,7 +84,7 @@ def test_a_locale_that_python_does_not_know_hides_no_error(monkeypatch):
     assert translated(ENGLISH) == ENGLISH
 
 
-def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
+def test_errors__speak_chinese_and_leave_the_code_alone(monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     assert str(MissingKeyError()) == (
         f"要生成随机数，但 rng 是 None。\n  原因：{CHINESE}\n"
@@ -92,21 +92,21 @@ def test_an_error_speaks_chinese_and_leaves_the_code_alone(monkeypatch):
     )
 
 
-def test_a_language_without_a_catalog_speaks_english():
+def test_errors__a_language_without_a_catalog_speaks_english():
     assert _catalog.__wrapped__("xx").gettext("train_state") == "train_state"
 
 
-def test_the_catalog_has_every_text_of_the_source_and_no_other():
+def test_errors__the_catalog_has_every_text_of_the_source_and_no_other():
     found = extract_from_dir(PACKAGE, METHODS, keywords={"_": None})
     marked = {text for _, _, text, _, _ in found}
     assert marked == set(entries(read(PO))), "run `tox -e catalogs`"
 
 
-def test_the_compiled_catalog_is_that_of_the_text():
+def test_errors__the_compiled_catalog_is_that_of_the_text():
     assert entries(read(PO.with_suffix(".mo"))) == entries(read(PO)), "run `tox -e catalogs`"
 
 
-def test_every_translation_passes_the_gate_of_the_site():
+def test_errors__every_translation_passes_the_gate_of_the_site():
     assert check_catalog(PO, False, read_glossary(GLOSSARY, SITE), SITE) == []
 
 
@@ -118,12 +118,12 @@ def placeholders(text):
     )
 
 
-def test_a_translation_has_the_placeholders_of_the_original():
+def test_errors__a_translation_has_the_placeholders_of_the_original():
     for english, chinese in entries(read(PO)).items():
         assert placeholders(chinese) == placeholders(english)
 
 
-def test_a_sentence_has_one_translation_in_the_package_and_on_the_site():
+def test_errors__a_sentence_has_one_translation_in_the_package_and_on_the_site():
     package = {english: text for english, text in entries(read(PO)).items() if " " in english}
     for catalog in sorted(GLOSSARY.parent.glob("locale/**/*.po")):
         shared = {
@@ -132,7 +132,7 @@ def test_a_sentence_has_one_translation_in_the_package_and_on_the_site():
         assert shared == {english: package[english] for english in shared}, catalog
 
 
-def test_the_gate_sees_an_untranslated_text(tmp_path):
+def test_errors__the_gate_sees_an_untranslated_text(tmp_path):
     file = tmp_path / "haiku_state.po"
     file.write_text(PO.read_text(encoding="utf-8").replace(CHINESE, ""), encoding="utf-8")
     [problem] = check_catalog(file, False, read_glossary(GLOSSARY, SITE), SITE)

@@ -3,7 +3,7 @@
 import haiku as hk
 import jax
 import pytest
-from haiku_site.content.error_cases import (
+from haiku_site.features.error_cards.calls import (
     FOUR,
     SGD,
     X,
@@ -28,7 +28,7 @@ def one_key_for_all_cases():
 @pytest.mark.parametrize(
     ("language", "announced"), [("en", "the replicas differ:\n"), ("zh", "各副本不一致：\n")]
 )
-def test_22_statistics_that_drift_apart_on_the_devices(language, announced, monkeypatch):
+def test_pmap_update__names_statistics_that_drift_apart(language, announced, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
     with pytest.raises(errors.ReplicaMismatchError) as caught:
         on_four(axis=None)
@@ -44,7 +44,7 @@ def test_22_statistics_that_drift_apart_on_the_devices(language, announced, monk
     hs.assert_replicas_equal(hs.sync_state(drifted.state))
 
 
-def test_22_the_train_state_outlives_the_error():
+def test_pmap_update__the_train_state_outlives_the_error():
     train_state = hs.replicate(start(model(), X, True), FOUR)
     update = hs.pmap_update(hs.make_update(loss_of(model().apply), SGD), FOUR)
     with pytest.raises(errors.ReplicaMismatchError):
@@ -52,7 +52,7 @@ def test_22_the_train_state_outlives_the_error():
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(train_state))
 
 
-def test_the_state_that_a_loss_function_drops_is_noticed():
+def test_make_update__a_state_that_the_loss_function_drops_is_noticed():
     update = hs.make_update(dropped_state, SGD)
     for run in (update, hs.jit_update(update)):
         train_state = ready(None)
@@ -67,7 +67,7 @@ def test_the_state_that_a_loss_function_drops_is_noticed():
     hs.make_update(dropped_state, SGD, strict=False)(ready(None), {"x": X})
 
 
-def test_the_original_error_is_the_cause():
+def test_pure_pair__the_original_error_is_the_cause():
     with pytest.raises(errors.MissingKeyError) as caught:
         hs.pure_pair(hk.Linear, 2).init(None, X)
     assert type(caught.value.__cause__).__name__ == "MissingRNGError"

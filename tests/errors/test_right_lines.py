@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from support.tolerances import FEW_ROUNDINGS
 
 import haiku_state as hs
 from haiku_state.errors import HaikuStateError
@@ -115,7 +116,7 @@ def corrected(source, text):
     return source.replace(found.group(), re.sub("…", lambda _: next(values), right))
 
 
-def test_each_right_line_is_followed():
+def test_errors__each_right_line_has_a_program():
     made = set()
     for path in PACKAGE.rglob("*.py"):
         if "exercises" in path.parts:  # there a line is a command or a file
@@ -137,8 +138,8 @@ def is_right(node):
 @pytest.mark.parametrize(
     ("name", "source", "truth"), [(name, *each) for name in PROGRAMS for each in PROGRAMS[name]]
 )
-def test_the_right_line_makes_the_program_right(name, source, truth, user):
+def test_errors__the_right_line_makes_the_program_right(name, source, truth, user):
     _, text = run(source, user)
     answer, text = run(corrected(source, text), user)
     assert not text, text
-    np.testing.assert_allclose(np.float64(answer), np.float64(truth), rtol=1e-4)
+    np.testing.assert_allclose(np.float64(answer), np.float64(truth), rtol=FEW_ROUNDINGS)

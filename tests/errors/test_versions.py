@@ -39,7 +39,7 @@ OF_OUR_OWN = {
 
 
 @pytest.mark.parametrize("act", OF_A_LIBRARY.values(), ids=OF_A_LIBRARY)
-def test_what_comes_out_of_a_library_is_named(act):
+def test_unmatchedversionserror__names_what_comes_out_of_a_library(act):
     with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
         act()
     cause = caught.value.__cause__
@@ -48,21 +48,21 @@ def test_what_comes_out_of_a_library_is_named(act):
 
 
 @pytest.mark.parametrize(("kind", "act"), OF_OUR_OWN.values(), ids=OF_OUR_OWN)
-def test_every_other_error_is_raised_as_it_is(kind, act):
+def test_unmatchedversionserror__every_other_error_is_raised_as_it_is(kind, act):
     with pytest.raises(kind) as caught, matched_versions():
         act()
     assert not isinstance(caught.value, UnmatchedVersionsError)
     assert caught.value.__cause__ is None
 
 
-def test_the_text_of_a_cause_is_cut_to_one_line():
+def test_unmatchedversionserror__the_text_of_a_cause_is_cut_to_one_line():
     with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
         inside("jax", "raise ImportError('first\\nsecond')")
     assert caught.value.what.endswith(": ImportError: first")
 
 
 @pytest.mark.parametrize("optimize", [0, 1, 2])
-def test_the_option_that_removes_docstrings_is_named(optimize, monkeypatch):
+def test_unmatchedversionserror__names_the_option_that_removes_docstrings(optimize, monkeypatch):
     monkeypatch.setattr(sys, "flags", types.SimpleNamespace(optimize=optimize))
     with pytest.raises(UnmatchedVersionsError) as caught, matched_versions():
         inside("jax", "None.split")
@@ -88,7 +88,7 @@ REQUIRED = [
         ("lab", {"matplotlib"}, '"scikit-learn>=1.5" flax jupyterlab'),
     ],
 )
-def test_what_an_extra_lacks_is_named(extra, installed, right, monkeypatch):
+def test_missingextraerror__names_what_an_extra_lacks(extra, installed, right, monkeypatch):
     def version(name):
         if name not in installed:
             raise metadata.PackageNotFoundError(name)
@@ -99,7 +99,7 @@ def test_what_an_extra_lacks_is_named(extra, installed, right, monkeypatch):
     assert f"`python -m pip install {right}`" in text
 
 
-def test_a_checkout_that_is_not_installed_names_the_library_alone(monkeypatch):
+def test_missingextraerror__a_checkout_that_is_not_installed_names_the_library_alone(monkeypatch):
     def requires(name):
         raise metadata.PackageNotFoundError(name)
 

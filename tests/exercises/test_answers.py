@@ -25,7 +25,7 @@ def answers(file):
     yield from zip(cells[::3], cells[1::3], cells[2::3], strict=True)
 
 
-def test_there_are_answers_of_each_kind_to_many_exercises():
+def test_check__there_are_answers_of_each_kind_to_many_exercises():
     kinds = [kind for file in FILES for kind, _label, _source in answers(file)]
     assert min(kinds.count("right"), kinds.count("wrong")) >= 200
     assert {file.stem for file in FILES} <= {*names()}
@@ -33,7 +33,7 @@ def test_there_are_answers_of_each_kind_to_many_exercises():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_answers_are_judged_rightly_and_no_cause_is_false(file, tmp_path):
+def test_check__answers_are_judged_rightly_and_no_cause_is_false(file, tmp_path):
     exercise = ours().load(file.stem)
     if missing := missing_for(exercise):
         pytest.skip(missing)

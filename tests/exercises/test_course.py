@@ -28,7 +28,7 @@ def possible(request):
 
 
 @each
-def test_the_solution_passes_and_the_stub_does_not(name):
+def test_exercises__the_solution_passes_and_the_stub_does_not(name):
     exercise = load(name)
     path = Path(f"{name}.py").absolute()
     with Checker(exercise) as checker:
@@ -40,16 +40,16 @@ def test_the_solution_passes_and_the_stub_does_not(name):
 
 @pytest.mark.slow
 @each
-def test_every_program_is_told_what_it_is(name):
+def test_exercises__every_program_is_told_what_it_is(name):
     assert [(one.line, one.what, one.problem) for one in tried(load(name)) if one.problem] == []
 
 
 @each
-def test_there_are_three_wrong_programs(name):
+def test_exercises__each_has_three_wrong_programs(name):
     assert sum(one.idea is not None for one in load(name).programs) >= 3
 
 
-def test_each_kind_of_exercise_has_a_sample():
+def test_exercises__each_kind_has_a_sample():
     assert sorted(load(name).kind for name in SAMPLES) == sorted(KINDS)
 
 
@@ -58,7 +58,7 @@ OWN = sorted((Path(__file__).parent / "own").glob("*.py"))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", OWN, ids=lambda file: file.stem)
-def test_an_exercise_that_a_teacher_has_written_is_as_it_says(file):
+def test_exercises__one_that_a_teacher_has_written_is_as_it_says(file):
     exercise = read(file.stem, file.read_text(encoding="utf-8"))
     assert [one for one in tried(exercise) if one.problem] == []
 
@@ -91,7 +91,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_mistake_in_the_format_is_told_with_its_line(case):
+def test_exercises__a_mistake_in_the_format_is_told_with_its_line(case):
     text, told = BROKEN[case]
     assert text != FILE
     with pytest.raises(ExerciseError) as caught:
@@ -99,7 +99,7 @@ def test_a_mistake_in_the_format_is_told_with_its_line(case):
     assert told in caught.value.what
 
 
-def test_an_empty_cell_before_any_idea_is_no_program():
+def test_exercises__an_empty_cell_before_any_idea_is_no_program():
     exercise = read("counter", FILE.replace("# %% setup", "# %%\n\n# %% setup"))
     assert len(exercise.programs) == len(read("counter", FILE).programs)
 
@@ -109,17 +109,17 @@ def program(text):
     return {(one.what, one.problem) for one in tried(read("counter", text))}
 
 
-def test_a_wrong_program_that_is_right_is_told():
+def test_exercises__a_wrong_program_that_is_right_is_told():
     text = FILE.replace("return increment, state\n", "return increment, state + increment\n")
     assert ("wrong program with the idea dropped state", "the program passes") in program(text)
 
 
-def test_two_ideas_that_are_one_are_told():
+def test_exercises__two_ideas_that_are_one_are_told():
     text = FILE + "\n# %% idea leak\ndef count(state, increment):\n    return increment, state\n"
     assert ("wrong program with the idea leak", "the check does not show an idea") in program(text)
 
 
-def test_a_check_that_right_answers_pass_by_their_style_alone_is_told():
+def test_exercises__a_check_that_right_answers_pass_by_their_style_alone_is_told():
     text = FILE.replace(
         "    return answer.count(state, increment)\n",
         "    return answer.count.__code__.co_argcount\n",
@@ -129,7 +129,7 @@ def test_a_check_that_right_answers_pass_by_their_style_alone_is_told():
     assert failing >= {next(iter(STYLES))}
 
 
-def test_a_closed_form_that_is_another_is_told():
+def test_exercises__a_closed_form_that_is_another_is_told():
     text = FILE.replace(
         "    return answer.count(state, increment)\n",
         "    return answer.count(state, increment)\n\n\n"
@@ -140,7 +140,7 @@ def test_a_closed_form_that_is_another_is_told():
     assert "the solution returns a different result" in "".join(told)
 
 
-def test_a_solution_that_fails_is_told():
+def test_exercises__a_solution_that_fails_is_told():
     text = FILE.replace("return None, state * 0", "return None, state.zero")
     with pytest.raises(ExerciseError, match="the solution or its checks fail: AttributeError"):
         program(text)
@@ -153,7 +153,7 @@ def test_a_solution_that_fails_is_told():
         ("rng.integers(20, 99)", "rng.integer(20, 99)", "rng.integer(20, 99)"),
     ],
 )
-def test_a_check_that_fails_is_told_with_its_line(old, new, line):
+def test_exercises__a_check_that_fails_is_told_with_its_line(old, new, line):
     text = FILE.replace(old, new)
     number = next(n for n, row in enumerate(text.splitlines(), 1) if line in row)
     with pytest.raises(ExerciseError, match=f"counter.py, line {number}: the solution or its"):
@@ -171,7 +171,7 @@ def own(tmp_path):
     return folder
 
 
-def test_a_course_is_a_folder(own):
+def test_exercises__a_course_is_a_folder(own):
     course = Course(own)
     assert course.parts == (("One part", ("second",)), ("Another part", ("first",)))
     assert course.load("second").folder == own
@@ -180,7 +180,7 @@ def test_a_course_is_a_folder(own):
 
 
 @pytest.mark.parametrize("given", ["second", "1", "second.py", "anywhere/second.py"])
-def test_an_exercise_is_known_by_name_number_or_file(own, given):
+def test_exercises__one_is_known_by_name_number_or_file(own, given):
     assert Course(own).known(given) == "second"
 
 
@@ -188,18 +188,18 @@ def test_an_exercise_is_known_by_name_number_or_file(own, given):
     ("given", "right"),
     [("secund", "second"), ("3", "python -m haiku_state exercises list"), ("0", "python -m ")],
 )
-def test_what_is_unknown_is_refused_with_what_is_near_or_the_list(own, given, right):
+def test_exercises__what_is_unknown_is_refused_with_what_is_near_or_the_list(own, given, right):
     with pytest.raises(ExerciseError, match=f"there is no exercise {given}") as caught:
         Course(own).known(given)
     assert caught.value.values["right"].startswith(right)
 
 
-def test_an_order_without_its_file_is_told_with_its_line(own):
+def test_exercises__an_order_without_its_file_is_told_with_its_line(own):
     (own / "first.py").unlink()
     with pytest.raises(ExerciseError, match=r"order.txt, line 5: there is no file first\.py"):
         Course(own)
 
 
-def test_a_folder_without_exercises_is_no_course(tmp_path):
+def test_exercises__a_folder_without_exercises_is_no_course(tmp_path):
     with pytest.raises(ExerciseError, match="there is no exercise in"):
         Course(tmp_path)

@@ -15,20 +15,20 @@ def folder(tmp_path):
     return Folder(tmp_path / "mine")
 
 
-def test_a_start_makes_the_stub(folder):
+def test_exercises__a_start_makes_the_stub(folder):
     assert folder.start("counter")
     assert folder.file_of("counter").read_text(encoding="utf-8") == stub("counter")
     assert folder.current == "counter"
 
 
-def test_a_second_start_leaves_the_file_alone(folder):
+def test_exercises__a_second_start_leaves_the_file_alone(folder):
     folder.start("counter")
     folder.file_of("counter").write_text("mine")
     assert not folder.start("counter")
     assert folder.read("counter") == "mine"
 
 
-def test_each_reset_keeps_what_was_there(folder):
+def test_exercises__each_reset_keeps_what_was_there(folder):
     folder.start("counter")
     texts = ["one", "two", "three"]
     kept = []
@@ -39,12 +39,12 @@ def test_each_reset_keeps_what_was_there(folder):
     assert folder.read("counter") == stub("counter")
 
 
-def test_a_reset_without_a_file_starts(folder):
+def test_exercises__a_reset_without_a_file_starts(folder):
     assert folder.reset("counter") is None
     assert folder.read("counter") == stub("counter")
 
 
-def test_the_record_is_read_again(folder):
+def test_exercises__the_record_is_read_again(folder):
     folder.start("counter", ZH)
     folder.note_check("counter", passed=False)
     folder.note_hint("counter")
@@ -55,14 +55,14 @@ def test_the_record_is_read_again(folder):
     assert json.loads((folder.path / PROGRESS).read_text())["exercises"]["counter"]["checks"] == 2
 
 
-def test_a_pass_is_not_taken_away(folder):
+def test_exercises__a_pass_is_not_taken_away(folder):
     folder.start("counter")
     folder.note_check("counter", passed=True)
     folder.note_check("counter", passed=False)
     assert folder.passed("counter")
 
 
-def test_the_next_one_is_the_first_that_has_not_passed(folder):
+def test_exercises__the_next_one_is_the_first_that_has_not_passed(folder):
     folder.start(names()[0])
     assert folder.next() == names()[0]
     for name in names():
@@ -85,20 +85,20 @@ def test_the_next_one_is_the_first_that_has_not_passed(folder):
         '{"exercises": {}, "current": 1}',
     ],
 )
-def test_a_damaged_record_is_refused_and_kept(text, tmp_path):
+def test_exercises__a_damaged_record_is_refused_and_kept(text, tmp_path):
     (tmp_path / PROGRESS).write_text(text)
     with pytest.raises(ExerciseError, match="was not written by this command"):
         Folder(tmp_path)
     assert (tmp_path / PROGRESS).read_text() == text
 
 
-def test_a_folder_in_place_of_the_record_is_refused(tmp_path):
+def test_exercises__a_folder_in_place_of_the_record_is_refused(tmp_path):
     (tmp_path / PROGRESS).mkdir()
     with pytest.raises(ExerciseError, match="was not written by this command"):
         Folder(tmp_path)
 
 
-def test_two_terminals_keep_what_the_other_one_wrote(folder):
+def test_exercises__two_terminals_keep_what_the_other_one_wrote(folder):
     folder.start("counter")
     other = Folder(folder.path)
     for _number in range(3):
@@ -112,7 +112,7 @@ def test_two_terminals_keep_what_the_other_one_wrote(folder):
     assert again.current == "branch"
 
 
-def test_a_full_disk_leaves_the_old_record(folder, monkeypatch):
+def test_exercises__a_full_disk_leaves_the_old_record(folder, monkeypatch):
     folder.start("counter")
     before = (folder.path / PROGRESS).read_text()
     monkeypatch.setattr("pathlib.Path.replace", failing)
@@ -126,6 +126,6 @@ def failing(*_arguments):
     raise OSError("no space")
 
 
-def test_a_file_that_is_not_there_is_named(folder):
+def test_exercises__a_file_that_is_not_there_is_named(folder):
     with pytest.raises(ExerciseError, match=r"counter\.py does not exist"):
         folder.read("counter")

@@ -43,19 +43,19 @@ def judged(tmp_path):
     return lambda text, exercise=EXERCISE: judge(exercise, text, tmp_path / "answer.py")
 
 
-def test_an_answer_with_every_property_passes(judged):
+def test_check__an_answer_with_every_property_passes(judged):
     result = judged(RIGHT)
     assert result.passed, str(result)
 
 
-def test_a_slip_is_told_without_an_idea(judged):
+def test_check__a_slip_is_told_without_an_idea(judged):
     result = judged(f"{RIGHT}\ndef jit(x): return y + 1\n")
     assert "NameError: name 'y' is not defined" in str(result)
     assert result.failure.idea is None
 
 
 @pytest.mark.parametrize("body", ["return x + 2", "raise ValueError(x.shape)"])
-def test_of_a_mistake_that_nothing_recognizes_no_cause_is_told(body, judged):
+def test_check__of_a_mistake_that_nothing_recognizes_no_cause_is_told(body, judged):
     result = judged(f"{RIGHT}\ndef again(x): {body}\n")
     assert not result.passed
     assert result.failure.idea is None
@@ -78,13 +78,13 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("idea", MESSAGES)
-def test_a_message_of_a_library_that_has_one_cause_tells_it(idea, judged):
+def test_check__a_message_of_a_library_that_has_one_cause_tells_it(idea, judged):
     result = judged(f"{RIGHT}\ndef again(x):\n    {MESSAGES[idea]}\n")
     assert result.failure.idea is not None, str(result)
     assert result.failure.idea.name == idea, str(result)
 
 
-def test_a_message_ends_with_a_sentence(judged):
+def test_check__a_message_ends_with_a_sentence(judged):
     long = "A first sentence that says it. " + "Another one, which is long. " * 40 + "no end " * 9
     result = judged(f"{RIGHT}\ndef again(x): raise ValueError({long!r})\n")
     told = result.failure.problem
@@ -93,7 +93,7 @@ def test_a_message_ends_with_a_sentence(judged):
     assert len(told) < 450
 
 
-def test_the_parts_of_a_result_have_names(judged):
+def test_check__the_parts_of_a_result_have_names(judged):
     text = TEXT.replace("# %% check again; again\n", "# %% check again; again; output, state\n")
     pair = "def again(x): return x[0], {'n': x[1]}\n"
     exercise = read("named", text.replace("def again(x): return x + 1\n", pair))
@@ -101,13 +101,13 @@ def test_the_parts_of_a_result_have_names(judged):
     assert [row.partition(":")[0] for row in result.failure.got] == ["output", "state['n']"]
 
 
-def test_what_the_program_imports_is_there_for_the_checks(judged):
+def test_check__what_the_program_imports_is_there_for_the_checks(judged):
     text = TEXT.replace("rng.normal(size=3)", "jnp.asarray(rng.normal(size=3))")
     text = text.replace("import jax\n", "import jax\nimport jax.numpy as jnp\n", 1)
     assert judged(RIGHT, read("imports", text)).passed
 
 
-def test_a_check_can_run_the_answer_anew(judged):
+def test_check__can_run_the_answer_anew(judged):
     setup = "# %% setup\nfrom haiku_state.exercises.counting import again\n\n# %% inputs"
     text = TEXT.replace("# %% inputs", setup).replace(
         "# %% check again; again", "# %% check again; once"
@@ -118,7 +118,7 @@ def test_a_check_can_run_the_answer_anew(judged):
 
 
 @pytest.mark.parametrize("name", LACKING)
-def test_an_answer_that_lacks_one_property_is_told_which(name, judged):
+def test_check__an_answer_that_lacks_one_property_is_told_which(name, judged):
     text, told, idea = LACKING[name]
     result = judged(f"{RIGHT}\n{text}")
     assert not result.passed
@@ -126,7 +126,7 @@ def test_an_answer_that_lacks_one_property_is_told_which(name, judged):
     assert result.failure.idea.name == idea, str(result)
 
 
-def test_a_weak_type_is_asked_for_by_its_own_word(judged):
+def test_check__a_weak_type_is_asked_for_by_its_own_word(judged):
     weak = read("weak", TEXT.replace("return rng.normal(size=3)", "return 0.5"))
     strong = "import jax.numpy as jnp\ndef {}(x): return jnp.asarray(x + 1, 'float32')\n"
     assert judged(f"{RIGHT}{strong.format('types')}", weak).passed
@@ -153,6 +153,7 @@ def jit(x): return right.jit(x) if float(x[0]) else x
 # It stops before it is called.
 raise RuntimeError("at once")
 """
+THREE = "\n# %% idea three\n# It is three too large.\ndef again(x): return right.again(x) + 3\n"
 WITH_PROGRAMS = read("one_property", TEXT + PROGRAMS)
 TOLD = {
     "the values of a wrong program": ("def jit(x): return x + 3", "two"),
@@ -165,35 +166,34 @@ TOLD = {
 
 
 @pytest.mark.parametrize("case", TOLD)
-def test_a_mistake_is_told_by_the_wrong_program_that_gives_the_same(case, judged):
+def test_check__a_mistake_is_told_by_the_wrong_program_that_gives_the_same(case, judged):
     text, idea = TOLD[case]
     result = judged(f"{RIGHT}{text}\n", WITH_PROGRAMS)
     assert result.failure.idea.name == idea, str(result)
 
 
-def test_of_two_ideas_that_explain_as_much_none_is_told(judged):
-    one = "\n# %% idea three\n# It is three too large.\ndef again(x): return right.again(x) + 3\n"
-    exercise = read("both", TEXT + one + one.replace("three", "3"))
+def test_check__of_two_ideas_that_explain_as_much_none_is_told(judged):
+    exercise = read("both", TEXT + THREE + THREE.replace("three", "3"))
     result = judged(f"{RIGHT}def again(x): return x + 4\n", exercise)
     assert not result.passed
     assert result.failure.idea is None
 
 
-def test_what_explain_finds_comes_before_a_guess(judged):
+def test_check__what_explain_finds_comes_before_a_guess(judged):
     text = "total = 2\ndef pure(x):\n    global total\n    total += 1\n    return x + total\n"
     result = judged(f"{RIGHT}{text}")
     assert result.failure.idea.name == "mutation"
     assert result.failure.got
 
 
-def test_what_explain_finds_in_a_right_result_is_told_with_its_line(judged):
+def test_check__what_explain_finds_in_a_right_result_is_told_with_its_line(judged):
     text = "total = 1\ndef pure(x):\n    global total\n    total += 1\n    return x + 1\n"
     result = judged(f"{RIGHT}{text}")
     assert "`explain` finds: mutation of `total`" in str(result)
     assert result.failure.code.strip() == "total += 1"
 
 
-def test_a_dict_that_is_changed_in_place_is_told_as_that(judged):
+def test_check__a_dict_that_is_changed_in_place_is_told_as_that(judged):
     exercise = read(
         "changed", TEXT.replace("return rng.normal(size=3)", "return {'n': rng.normal(size=3)}")
         .replace("return x + 1", "return {'n': x['n'] + 1}"),
@@ -204,13 +204,13 @@ def test_a_dict_that_is_changed_in_place_is_told_as_that(judged):
     assert result.failure.idea.name == "changed argument", str(result)
 
 
-def test_an_array_as_a_static_argument_is_told_as_that(judged):
+def test_check__an_array_as_a_static_argument_is_told_as_that(judged):
     text = "import functools\n@functools.partial(jax.jit, static_argnums=0)\ndef jit(x): return x\n"
     result = judged(f"{RIGHT}{text}")
     assert result.failure.idea.name == "static value", str(result)
 
 
-def test_a_key_is_vectorized_too(judged):
+def test_check__a_key_is_vectorized_too(judged):
     draw = "import jax\n    return jax.random.key(rng.integers(9))"
     text = TEXT.replace("return rng.normal(size=3)", draw)
     use = "return jax.random.normal(x)"
@@ -219,9 +219,8 @@ def test_a_key_is_vectorized_too(judged):
     assert result.passed, str(result)
 
 
-def test_a_checker_judges_one_answer_after_another(tmp_path):
-    one = "\n# %% idea three\n# It is three too large.\ndef again(x): return right.again(x) + 3\n"
-    exercise = read("several", TEXT + one)
+def test_check__one_process_judges_one_answer_after_another(tmp_path):
+    exercise = read("several", TEXT + THREE)
     wrong = f"{RIGHT}def again(x): return x + 4\n"
     with Checker(exercise, is_eager=True) as checker:
         for text in (wrong, wrong, RIGHT, wrong):
@@ -230,7 +229,7 @@ def test_a_checker_judges_one_answer_after_another(tmp_path):
             assert text == RIGHT or result.failure.idea.name == "three"
 
 
-def test_what_an_exercise_needs_is_named():
+def test_check__what_an_exercise_needs_is_named():
     exercise = read(
         "needs", TEXT.replace("import jax\n", "import jax\nfrom no_such import thing\n", 1)
     )
@@ -247,11 +246,11 @@ def test_what_an_exercise_needs_is_named():
         (f"See: {'x' * 20} {'word ' * 100}", f"See: {'x' * 20} {'word ' * 74}…"),
     ],
 )  # fmt: skip
-def test_of_a_message_nothing_is_lost_that_it_leads_to(text, said):
+def test_check__of_a_message_nothing_is_lost_that_it_leads_to(text, said):
     assert _said(text) == said
 
 
-def test_the_types_of_named_parts_have_their_names(judged):
+def test_check__the_types_of_named_parts_have_their_names(judged):
     text = TEXT.replace("# %% check types; types\n", "# %% check types; types; output, state\n")
     assert text != TEXT
     pair = "def types(x): return x + 1, {'n': x + 1}\n"

@@ -42,27 +42,27 @@ def code(text):
     return [(token.type, token.string) for token in tokens if token.type not in skipped]
 
 
-def test_the_stub_has_its_own_lines_and_not_those_of_the_solution():
+def test_stub__has_its_own_lines_and_not_those_of_the_solution():
     assert stub_of(PROGRAM) == (
         "# A long comment that is shown, and that goes on in a second line.\n"
         "import jax\n\n\ndef f(x):\n    # Above the code.\n    if x:\n        return None\n"
     )
 
 
-def test_the_solution_has_its_own_lines_and_not_those_of_the_stub():
+def test_solution__has_its_own_lines_and_not_those_of_the_stub():
     assert solution_of(PROGRAM).endswith(
         "    # Above the code.\n    return x + 1  # beside the code\n"
     )
     assert "None" not in solution_of(PROGRAM)
 
 
-def test_a_comment_is_one_text_for_the_catalog():
+def test_exercises__a_comment_is_one_text_for_the_catalog():
     shown = ["A long comment that is shown, and that goes on in a second line.", "Above the code."]
     assert list(comments(PROGRAM)) == [(2, shown[0]), (8, shown[1])]
 
 
 @each
-def test_both_languages_have_the_same_code(name):
+def test_exercises__both_languages_have_the_same_code(name):
     for make in (stub, solution):
         english = make(name)
         with reading(ZH):
@@ -74,13 +74,13 @@ def test_both_languages_have_the_same_code(name):
 
 
 @each
-def test_every_text_of_an_exercise_is_in_the_catalog(name):
+def test_exercises__every_text_of_an_exercise_is_in_the_catalog(name):
     found = [text for _line, text in texts(name, ours().source(name))]
     assert [text for text in found if translated(text, ZH) == text] == []
 
 
 @each
-def test_its_lessons_are_there(name):
+def test_exercises__the_lessons_of_each_are_there(name):
     exercise = ours().load(name)
     taught = {one.idea for one in exercise.programs if one.idea}
     for lesson in {exercise.lesson, *(idea.lesson for idea in taught if idea.lesson)}:
@@ -88,11 +88,11 @@ def test_its_lessons_are_there(name):
 
 
 @pytest.mark.parametrize("idea", SHARED.values(), ids=SHARED)
-def test_the_lesson_of_a_shared_idea_is_there(idea):
+def test_exercises__the_lesson_of_a_shared_idea_is_there(idea):
     assert_is_there(idea.lesson)
 
 
-def test_each_message_and_property_has_a_shared_idea():
+def test_exercises__each_message_and_property_has_a_shared_idea():
     told = {idea for _pattern, idea in ideas.MESSAGES} | {*ideas.BY_PROPERTY.values()}
     assert told <= {*SHARED.values()}
 
@@ -111,13 +111,13 @@ def anchors(text):
     return {*labels, *(line.replace(" ", "-") for line in letters)}
 
 
-def test_every_file_is_in_the_order():
+def test_names__every_file_is_in_the_order():
     files = {path.stem for path in ours().folder.glob("*.py")}
     assert files == set(names())
 
 
 @pytest.mark.parametrize("call", [stub, solution, lambda name: check(name, "")])
-def test_an_unknown_name_is_refused_with_a_close_one(call):
+def test_exercises__an_unknown_name_is_refused_with_a_close_one(call):
     with pytest.raises(ExerciseError, match="there is no exercise conter") as caught:
         call("conter")
     assert caught.value.values["right"] == "counter"

@@ -26,7 +26,7 @@ def of_kind(kind, entries):
     return [(one.name, one.form) for one in entries if one.kind == kind]
 
 
-def test_an_io_callback_is_an_effect_and_no_defect():
+def test_explain__an_io_callback_is_an_effect_and_no_defect():
     report = hs.explain(lambda x: io_callback(counts, NUMBER, x), x)
     assert of_kind("effect", report.findings) == [("io_callback", "io_callback")]
     assert not report.pure
@@ -37,7 +37,7 @@ def test_an_io_callback_is_an_effect_and_no_defect():
 
 
 @pytest.mark.parametrize("function", [counts, reads])
-def test_of_a_pure_callback_it_is_told_what_must_hold(function):
+def test_explain__of_a_pure_callback_it_is_told_what_must_hold(function):
     report = hs.explain(lambda x: jax.pure_callback(function, NUMBER, x), x)
     assert report.pure
     assert of_kind("effect", report.notes) == [("pure_callback", "pure_callback")]
@@ -53,7 +53,7 @@ def test_of_a_pure_callback_it_is_told_what_must_hold(function):
         lambda x: jax.debug.callback(lambda x: host.update(n=x * scale), x),
     ],
 )
-def test_what_only_a_callback_reads_is_not_frozen(call):
+def test_explain__what_only_a_callback_reads_is_not_frozen(call):
     report = hs.explain(call, x)
     assert of_kind("frozen value", report.notes) == []
     global scale
@@ -68,12 +68,12 @@ def test_what_only_a_callback_reads_is_not_frozen(call):
     assert second is None or (float(first), float(second)) == (2.0, 5.0)
 
 
-def test_what_the_function_reads_too_is_frozen():
+def test_explain__what_the_function_reads_too_is_frozen():
     report = hs.explain(lambda x: scale * jax.pure_callback(reads, NUMBER, x), x)
     assert of_kind("frozen value", report.notes) == [("scale", "number")]
 
 
-def test_printing_in_every_call_is_not_worth_a_note():
+def test_explain__printing_in_every_call_is_not_worth_a_note():
     def call(x):
         jax.debug.print("x = {x}", x=x)
         return x
@@ -81,7 +81,7 @@ def test_printing_in_every_call_is_not_worth_a_note():
     assert hs.explain(call, x).notes == ()
 
 
-def test_a_callback_in_a_scan_is_seen():
+def test_explain__a_callback_in_a_scan_is_seen():
     def body(total, value):
         return total + io_callback(reads, NUMBER, value), value
 

@@ -6,10 +6,10 @@ import json
 import linecache
 import re
 import sys
-import unicodedata
 
 import pytest
 from support.chinese import ZH
+from support.terminal import width
 
 from haiku_state.inside import report as module
 from haiku_state.inside.advice import advice
@@ -90,13 +90,13 @@ What could not be seen:
   - branches that this call did not take, and calls with other arguments"""
 
 
-def test_the_text_says_what_and_where_and_what_to_write_instead(report):
+def test_report__the_text_says_what_and_where_and_what_to_write_instead(report):
     assert str(report) == TEXT
     assert repr(report) == TEXT
     assert not report.pure
 
 
-def test_the_text_is_chinese_for_a_reader_of_chinese(report, monkeypatch):
+def test_report__the_text_is_chinese_for_a_reader_of_chinese(report, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     text = str(report)
     assert "修改外部状态：counter.n" in text
@@ -105,14 +105,14 @@ def test_the_text_is_chinese_for_a_reader_of_chinese(report, monkeypatch):
     assert not re.search(r"\bjit runs\b|\bTake\b", text)
 
 
-def test_a_pure_function_is_no_more_than_what_was_seen():
+def test_report__a_pure_function_is_no_more_than_what_was_seen():
     report = Report("f")
     assert report.pure
     assert str(report).startswith("No impurity was found in `f`.")
     assert "branches that this call did not take" in str(report)
 
 
-def test_an_error_is_told(file):
+def test_report__an_error_is_told(file):
     report = Report("f", error=TypeError("cannot add\nmore lines"))
     assert "error: TypeError\n  cannot add\n" in str(report)
     assert "more lines" not in str(report)
@@ -122,15 +122,11 @@ def test_an_error_is_told(file):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_every_kind_and_form_has_a_text(language, monkeypatch):
+def test_report__every_kind_and_form_has_a_text(language, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
     text = str(Report("f", EVERY))
     assert "{" not in text.replace("[(0,", "")
-    widths = [
-        sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
-        for line in text.splitlines()
-    ]
-    assert max(widths) <= 88
+    assert max(map(width, text.splitlines())) <= 88
     assert not re.search("^ *[，。：；、！？）”]", text, re.MULTILINE)
     assert "1.23 MB" in text
     for kind, forms in FORMS.items():
@@ -139,29 +135,29 @@ def test_every_kind_and_form_has_a_text(language, monkeypatch):
         assert {key.split("/")[1] for key in EFFECTS if key.startswith(f"{kind}/")} <= {*forms}
 
 
-def test_an_unknown_form_has_the_text_of_its_kind():
+def test_report__an_unknown_form_has_the_text_of_its_kind():
     text = str(Report("f", (Finding("leak", "self.h", "", 0, "something new"),)))
     assert "UnexpectedTracerError" in text
 
 
-def test_a_value_that_is_known_on_one_side_only():
+def test_report__shows_a_value_that_is_known_on_one_side_only():
     text = str(Report("f", (Finding("leak", "self.h", "", 0, "", "", "a tracer float32[3]"),)))
     assert "  ? → a tracer float32[3]\n" in text
 
 
-def test_a_cell_of_a_notebook_is_quoted():
+def test_report__a_cell_of_a_notebook_is_quoted():
     linecache.cache["<ipython-input-1>"] = (10, None, ["total += 1\n"], "<ipython-input-1>")
     finding = Finding("mutation", "total", "<ipython-input-1>", 1, "global")
     assert "  1 | total += 1\n" in str(Report("f", (finding,)))
 
 
-def test_a_source_that_is_gone_is_not_quoted():
+def test_report__a_source_that_is_gone_is_not_quoted():
     text = str(Report("f", (Finding("mutation", "total", "gone.py", 7, "global"),)))
     assert "mutation: total  gone.py:7\n" in text
     assert " | " not in text
 
 
-def test_colors_are_for_terminals(report, monkeypatch):
+def test_report__colors_are_for_terminals(report, monkeypatch):
     pytest.importorskip("rich")
     colored = report.text(color=True)
     assert "\x1b[" in colored
@@ -175,7 +171,7 @@ def test_colors_are_for_terminals(report, monkeypatch):
     assert report.text() == TEXT
 
 
-def test_without_rich_there_are_no_colors(report, monkeypatch):
+def test_report__without_rich_there_are_no_colors(report, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     assert report.text() == TEXT
@@ -196,7 +192,7 @@ class Tags(html.parser.HTMLParser):
 
 
 @pytest.mark.parametrize(("language", "lang"), [("en", "en"), (ZH, "zh-CN")])
-def test_the_html_is_well_formed_and_keeps_to_itself(report, language, lang, monkeypatch):
+def test_report__the_html_is_well_formed_and_keeps_to_itself(report, language, lang, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_LANG", language)
     text = report._repr_html_()
     tags = Tags()
@@ -212,7 +208,7 @@ def test_the_html_is_well_formed_and_keeps_to_itself(report, language, lang, mon
     assert "http" not in text
 
 
-def test_nothing_of_the_users_is_read_as_html(tmp_path):
+def test_report__nothing_of_the_users_is_read_as_html(tmp_path):
     evil = "<script>alert(1)</script>"
     path = tmp_path / "evil.py"
     path.write_text(f"x['{evil}'] = '<b>'\n")
@@ -224,7 +220,7 @@ def test_nothing_of_the_users_is_read_as_html(tmp_path):
     assert "&lt;script&gt;" in text
 
 
-def test_the_json_is_stable_and_english(report, monkeypatch):
+def test_report__the_json_is_stable_and_english(report, monkeypatch):
     text = report.to_json()
     monkeypatch.setenv("HAIKU_STATE_LANG", ZH)
     assert report.to_json() == text
@@ -237,3 +233,8 @@ def test_the_json_is_stable_and_english(report, monkeypatch):
     assert (told["is_argument"], told["is_result"], told["example"]) == (True, True, "state")
     assert told["words"].startswith("Take `counter.n` as an argument")
     assert content["unseen"] == ["what happens inside numpy.dot"]
+
+
+def test_explain__findings_are_equal_whatever_is_advised():
+    finding = Finding("mutation", "total", "", 0)
+    assert finding == dataclasses.replace(finding, advice="another")

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from support.pages import assert_quiet
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError
@@ -53,7 +54,7 @@ def count(n):
     return n, n
 
 
-def test_an_impure_counter_is_frozen_and_a_threaded_one_counts():
+def test_record_trace__an_impure_counter_is_frozen_and_a_threaded_one_counts():
     counter = Impure()
     trace = hs.record_trace(counter.count, (), (), ())
     assert (returned(trace), counter.n) == (["1", "1", "1"], 1)
@@ -124,7 +125,7 @@ FUNCTIONS = [loop, scanned, nested, drawn, constant, branches, twice]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_a_program_is_the_one_that_jax_prints(function):
+def test_record_trace__a_program_is_the_one_that_jax_prints(function):
     x = jnp.arange(3.0)
     (program,) = hs.record_trace(function, (x,)).programs
     expected = jax.make_jaxpr(function)(x)
@@ -140,7 +141,7 @@ def test_a_program_is_the_one_that_jax_prints(function):
     ("function", "inner"),
     [(scanned, ["add"]), (nested, ["add", "neg"]), (branches, ["sin"]), (twice, ["add"])],
 )
-def test_a_program_inside_is_shown_while_its_lines_run(function, inner):
+def test_record_trace__a_program_inside_is_shown_while_its_lines_run(function, inner):
     trace = hs.record_trace(function, (jnp.arange(3.0),))
     (program,) = trace.programs
     names = [
@@ -152,7 +153,7 @@ def test_a_program_inside_is_shown_while_its_lines_run(function, inner):
     assert set(names) <= {*equations(jax.make_jaxpr(function)(jnp.arange(3.0)).jaxpr)}
 
 
-def test_the_lines_of_a_program_inside_come_with_the_equations_that_they_write():
+def test_record_trace__the_lines_of_a_program_inside_come_with_the_equations_that_they_write():
     @jax.jit
     def inner(x):
         y = jnp.sin(x)
@@ -174,20 +175,20 @@ def test_the_lines_of_a_program_inside_come_with_the_equations_that_they_write()
     ] == ["return"]
 
 
-def test_an_equation_that_calls_python_is_short():
+def test_record_trace__an_equation_that_calls_python_is_short():
     trace = hs.record_trace(noisy, (1.0,))
     assert max(map(len, trace.programs[0])) < 60
     assert "lambda ; a" in trace.programs[0][0]
 
 
-def test_the_colors_of_a_notebook_are_not_part_of_a_program(monkeypatch):
+def test_record_trace__the_colors_of_a_notebook_are_not_part_of_a_program(monkeypatch):
     (plain,) = hs.record_trace(loop, (jnp.ones(3),)).programs
     monkeypatch.setattr("jax._src.pretty_printer.CAN_USE_COLOR", True)
     assert hs.record_trace(loop, (jnp.ones(3),)).programs == (plain,)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS[:4])
-def test_a_program_reads_what_it_has_been_given_or_has_written(function):
+def test_record_trace__a_program_reads_what_it_has_been_given_or_has_written(function):
     (program,) = hs.record_trace(function, (jnp.arange(3.0),)).programs
     known = {}
     for line in program:
@@ -201,7 +202,7 @@ def test_a_program_reads_what_it_has_been_given_or_has_written(function):
             known[depth] |= set(re.findall(r"(\w+):", written))
 
 
-def test_a_key_is_told_from_the_next_one():
+def test_record_trace__a_key_is_told_from_the_next_one():
     def draw(key):
         key, subkey = jax.random.split(key)
         return jax.random.uniform(subkey), key
@@ -226,7 +227,7 @@ def shadowing(x):
     return total
 
 
-def test_a_name_has_no_value_before_it_is_assigned():
+def test_record_trace__a_name_has_no_value_before_it_is_assigned():
     trace = hs.record_trace(shadowing, (1.0,))
     shown = [[value.name for value in step.values] for step in trace.steps]
     assert shown[1:3] == [["x"], ["x"]]
@@ -234,12 +235,12 @@ def test_a_name_has_no_value_before_it_is_assigned():
     assert ["x", "leaves"] in shown  # and not `total` or `leaf`, which mean other things elsewhere
 
 
-def test_an_array_stands_on_one_line():
+def test_record_trace__an_array_stands_on_one_line():
     trace = hs.record_trace(lambda x: x.T, (np.arange(4.0).reshape(2, 2),))
     assert returned(trace) == ["[[0., 2.], [1., 3.]]"]
 
 
-def test_each_equation_is_told_where_it_is_written():
+def test_record_trace__each_equation_is_told_where_it_is_written():
     trace = hs.record_trace(loop, (jnp.ones(2),))
     assert ran(trace, 1) == [
         *["for _ in range(3):", "x = 2 * x"] * 3,
@@ -270,7 +271,7 @@ NEW = {
 }
 
 
-def test_a_new_call_is_compared_with_the_one_that_is_most_like_it():
+def test_record_trace__a_new_call_is_compared_with_the_one_that_is_most_like_it():
     def add(x, y):
         return x + y
 
@@ -282,7 +283,7 @@ def test_a_new_call_is_compared_with_the_one_that_is_most_like_it():
 
 
 @pytest.mark.parametrize(("function", "calls", "reason"), NEW.values(), ids=NEW)
-def test_what_is_new_is_traced_again_and_said(function, calls, reason):
+def test_record_trace__what_is_new_is_traced_again_and_said(function, calls, reason):
     if function is not NEW["static"][0] or hasattr(function, "_jit_info"):  # JAX >= 0.6 tells
         trace = hs.record_trace(function, *calls, calls[0])
         ((again,),) = [step.reasons for step in trace.steps if step.reasons]
@@ -292,7 +293,7 @@ def test_what_is_new_is_traced_again_and_said(function, calls, reason):
         assert not ran(trace, 3)
 
 
-def test_of_two_calls_that_are_alike_the_more_alike_one_counts():
+def test_record_trace__of_two_calls_that_are_alike_the_more_alike_one_counts():
     def reason(function, *calls):
         return [s.reasons for s in hs.record_trace(function, *calls).steps if s.kind == "call"][-1]
 
@@ -337,7 +338,7 @@ def begins_with_a_scan(x):
         (lambda x: begins_with_a_scan(jnp.sin(x)), {"add": "body", "mul": "body"}),
     ],
 )
-def test_every_equation_inside_comes_while_its_function_runs(function, moments):
+def test_record_trace__every_equation_inside_comes_while_its_function_runs(function, moments):
     jax.clear_caches()
     trace = hs.record_trace(function, (jnp.arange(3.0),))
     found = {
@@ -349,7 +350,7 @@ def test_every_equation_inside_comes_while_its_function_runs(function, moments):
     assert {name: found[name] for name in moments} == moments
 
 
-def test_a_trace_for_no_visible_reason_is_not_called_the_first():
+def test_record_trace__a_trace_for_no_visible_reason_is_not_called_the_first():
     def clear(result):
         jax.clear_caches()
         return (1,)
@@ -370,7 +371,9 @@ def noisy(x):
     return x
 
 
-def test_a_print_prints_once_a_list_grows_once_and_a_debug_print_prints_each_time(capsys):
+def test_record_trace__a_print_and_a_list_run_once_and_a_debug_print_each_time(
+    capsys,
+):
     calls.clear()
     trace = hs.record_trace(noisy, (1.0,), (2.0,))
     printed = [step.printed for step in trace.steps if step.printed]
@@ -392,7 +395,7 @@ def leak(x):
     return x
 
 
-def test_a_tracer_that_leaks_ends_the_call_that_uses_it():
+def test_record_trace__a_tracer_that_leaks_ends_the_call_that_uses_it():
     global kept
     kept = None
     with jax.debug_key_reuse(False):  # its checks fail on what is left of the program
@@ -412,7 +415,7 @@ def branch(x):
     return -x
 
 
-def test_an_error_in_python_ends_the_call_and_everything_is_put_back():
+def test_record_trace__an_error_in_python_ends_the_call_and_everything_is_put_back():
     before = sys.gettrace(), sys.stdout
     trace = hs.record_trace(branch, (1.0,))
     assert [step.kind for step in trace.steps] == ["call", "line", "error"]
@@ -436,7 +439,7 @@ class Scale:
         return 3 * x
 
 
-def test_what_else_can_be_recorded():
+def test_record_trace__takes_pairs_updates_partials_and_objects():
     pair = hs.pure_pair(Layer)
     x = jnp.ones(2)
     params, state = pair.init(None, x, True)
@@ -475,7 +478,7 @@ def test_what_else_can_be_recorded():
         assert not any(library_of(source.file) for source in trace.sources)
 
 
-def test_a_function_without_source_is_traced_without_lines():
+def test_record_trace__a_function_without_source_is_traced_without_lines():
     made = {}
     exec("def double(x):\n    return 2 * x", made)
     trace = hs.record_trace(made["double"], (1.0,), (2.0,))
@@ -485,7 +488,7 @@ def test_a_function_without_source_is_traced_without_lines():
     assert len(trace.programs[0]) == 3
 
 
-def test_generated_code_has_no_lines(monkeypatch):
+def test_record_trace__generated_code_has_no_lines(monkeypatch):
     # Python 3.13 keeps the text of `python -c` under the name that dataclasses give their methods
     monkeypatch.setitem(linecache.cache, "<string>", (2, None, ["x\n"], "<string>"))
     pair = dataclasses.make_dataclass("Pair", ["left", "right"])
@@ -493,7 +496,7 @@ def test_generated_code_has_no_lines(monkeypatch):
     assert [step.kind for step in trace.steps] == ["call", "line", "return", "run"]
 
 
-def test_a_function_that_is_jitted_already_keeps_its_programs():
+def test_record_trace__a_function_that_is_jitted_already_keeps_its_programs():
     jitted = jax.jit(loop)
     jitted(1.0)
     trace = hs.record_trace(jitted, (2.0,), (np.ones(2, np.float32),))
@@ -506,7 +509,7 @@ def ten():
     return trace
 
 
-def test_it_is_small_and_speaks_the_reader_s_language():
+def test_trace__is_small_and_speaks_the_readers_language():
     trace = ten()
     page = trace._repr_html_()
     data = page.partition('<script type="application/json">')[2].partition("</script>")[0]
@@ -522,7 +525,7 @@ def test_it_is_small_and_speaks_the_reader_s_language():
     ]
 
 
-def test_a_hostile_text_stays_a_text():
+def test_trace__a_hostile_text_stays_a_text():
     def tagged(x, tag):
         return x
 
@@ -536,14 +539,9 @@ def test_a_hostile_text_stays_a_text():
 # --- in Chromium ---
 
 
-def assert_quiet(page):
-    assert page.complaints == []
-    assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
-
-
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("language", ["en", "zh-CN"])
-def test_the_stepper_steps_by_keys_and_buttons(open_page, language, width):
+def test_trace__the_stepper_steps_by_keys_and_buttons(open_page, language, width):
     trace = ten()
     page = open_page(f'<!doctype html><html lang="{language}">{trace._repr_html_() * 2}', width)
 
@@ -577,7 +575,7 @@ def test_the_stepper_steps_by_keys_and_buttons(open_page, language, width):
     assert_quiet(page)
 
 
-def test_without_scripts_and_on_paper_there_is_a_list(open_page):
+def test_trace__without_scripts_and_on_paper_there_is_a_list(open_page):
     text = f'<!doctype html><html lang="zh-CN">{ten()._repr_html_()}'
     page = open_page(text, java_script_enabled=False)
     items = page.locator(".hs-trace li")
@@ -595,7 +593,7 @@ def test_without_scripts_and_on_paper_there_is_a_list(open_page):
     assert not page.locator(".hs-trace-stepper").is_visible()
 
 
-def test_an_attribute_that_computes_is_not_asked_for():
+def test_record_trace__an_attribute_that_computes_is_not_asked_for():
     def gram(x):
         y = x.T @ x
         return y.real
@@ -604,7 +602,7 @@ def test_an_attribute_that_computes_is_not_asked_for():
     assert sum("transpose" in line for line in program) == 1
 
 
-def test_small_numbers_are_not_shown_as_zero():
+def test_record_trace__small_numbers_are_not_shown_as_zero():
     def scaled(x):
         return x * 3e-5
 
@@ -612,7 +610,7 @@ def test_small_numbers_are_not_shown_as_zero():
     assert [step.text for step in trace.steps if step.kind == "run"] == ["3e-05", "[0.0, 3e-07]"]
 
 
-def test_what_an_equation_says_of_its_program_is_kept():
+def test_record_trace__what_an_equation_says_of_its_program_is_kept():
     def backwards(xs):
         return jax.lax.scan(lambda c, x: (c + x, c), 0.0, jax.nn.relu(xs), reverse=True)
 
@@ -623,7 +621,7 @@ def test_what_an_equation_says_of_its_program_is_kept():
     assert ("custom_jvp_call[name=relu]" in text) == bool(is_named)
 
 
-def test_inner_programs_have_letters_of_their_own():
+def test_record_trace__inner_programs_have_letters_of_their_own():
     def total(xs):
         def body(carry, x):
             return carry + x, carry * x
@@ -636,26 +634,23 @@ def test_inner_programs_have_letters_of_their_own():
     assert len(set(made)) == len(made)
 
 
-def test_an_error_is_the_last_of_its_steps_and_ends_what_needs_a_result():
+def test_record_trace__an_error_is_the_last_of_its_steps_and_ends_what_needs_a_result():
     donating = jax.jit(lambda w: w * 2, donate_argnums=0)
     w = jnp.ones(3)
     trace = hs.record_trace(donating, (w,), (w,))
     assert trace.steps[-1].kind == "error"
     assert "deleted" in trace.steps[-1].text
 
-    def branching(x):
-        return x if x > 0 else -x
-
-    trace = hs.record_trace(branching, (1.0,), lambda result: (result[0],))
+    trace = hs.record_trace(branch, (1.0,), lambda result: (result[0],))
     assert [step.kind for step in trace.steps if step.kind in ("call", "error")] == [
         "call",
         "error",
     ]
-    with pytest.raises(hs.errors.ArgumentError):
-        hs.record_trace(branching)
+    with pytest.raises(ArgumentError):
+        hs.record_trace(branch)
 
 
-def test_a_call_that_cannot_be_traced_is_not_told_to_be_known():
+def test_record_trace__a_call_that_cannot_be_traced_is_not_told_to_be_known():
     def product(a, b):
         return a * b
 

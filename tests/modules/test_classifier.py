@@ -4,6 +4,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from support import oracles
+from support.tolerances import FEW_ROUNDINGS, MANY_ROUNDINGS
+from support.trees import assert_close
 
 import haiku_state as hs
 
@@ -35,7 +37,7 @@ def logits(params, inputs, layers):
 
 @pytest.mark.parametrize("hidden_sizes", [[], (8, 4)])
 @pytest.mark.parametrize("is_training", [True, False])
-def test_logits_are_those_of_the_layers(hidden_sizes, is_training):
+def test_classifier__logits_are_those_of_the_layers(hidden_sizes, is_training):
     pair = pair_of(hidden_sizes, 10)
     apply = jax.jit(pair.apply, static_argnums=4)
     params, state = init(pair)
@@ -44,24 +46,24 @@ def test_logits_are_those_of_the_layers(hidden_sizes, is_training):
     _, state = apply(params, state, None, INPUTS, True)
     output, _ = apply(params, state, None, INPUTS, is_training)
     expected = logits(params, INPUTS, len(hidden_sizes))
-    np.testing.assert_allclose(output, expected, rtol=2e-5, atol=2e-5)
+    assert_close(output, expected, 2 * MANY_ROUNDINGS)
 
 
-def test_only_the_last_layer_has_a_bias():
+def test_classifier__only_the_last_layer_has_a_bias():
     params, _ = init(pair_of([8, 4], 10))
     assert [name for name in params if "b" in params[name]] == ["classifier/linear_2"]
 
 
-def test_every_row_is_scored_for_itself_in_evaluation():
+def test_classifier__scores_every_row_for_itself_in_evaluation():
     pair = pair_of([8], 10)
     apply, (params, state) = jax.jit(pair.apply, static_argnums=4), init(pair)
     _, state = apply(params, state, None, INPUTS, True)
     together, _ = apply(params, state, None, INPUTS, False)
     alone = [apply(params, state, None, row[None], False)[0][0] for row in INPUTS]
-    np.testing.assert_allclose(together, alone, rtol=1e-5, atol=1e-5)
+    assert_close(together, np.array(alone), MANY_ROUNDINGS)
 
 
-def test_decay_rate_and_axis_name_reach_each_normalization():
+def test_classifier__decay_rate_and_axis_name_reach_each_normalization():
     pair = pair_of([8, 4], 10, decay_rate=0.5, cross_replica_axis="devices")
     params, state = init(pair)
     with pytest.raises(NameError, match="'devices'"):
@@ -76,16 +78,16 @@ def test_decay_rate_and_axis_name_reach_each_normalization():
     state = apply(split, apply(split, state))
     hidden = state["classifier/batch_norm/~/mean_ema"]
     # two steps of weight 1/2 and 1/4 for the same batch
-    np.testing.assert_allclose(hidden["hidden"], 0.75 * hidden["average"], rtol=1e-6)
+    np.testing.assert_allclose(hidden["hidden"], 0.75 * hidden["average"], rtol=FEW_ROUNDINGS)
     whole = np.float64(INPUTS) @ np.float64(params["classifier/linear"]["w"])
-    np.testing.assert_allclose(hidden["average"], whole.mean(0)[None], rtol=1e-5, atol=1e-6)
+    assert_close(hidden["average"], whole.mean(0)[None], MANY_ROUNDINGS)
 
 
 @pytest.mark.parametrize(
     "make",
     [lambda name: hs.Classifier([2], 3, name=name), lambda name: hs.LinearRegression(name=name)],
 )
-def test_a_module_has_the_name_that_it_is_given(make):
+def test_modules__have_the_name_that_they_are_given(make):
     pair = hk.transform_with_state(lambda x: make("mine")(x, True))
     params, _ = pair.init(jax.random.key(0), jnp.ones((4, 2)))
     assert {path.split("/")[0] for path in params} == {"mine"}

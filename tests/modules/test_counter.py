@@ -7,7 +7,7 @@ import haiku_state as hs
 COUNTER = hk.transform_with_state(lambda: hs.Counter()())
 
 
-def test_starts_at_zero_and_counts_each_call():
+def test_counter__starts_at_zero_and_counts_each_call():
     params, state = COUNTER.init(None)
     assert params == {}
     assert state == {"counter": {"count": 0}}
@@ -16,12 +16,12 @@ def test_starts_at_zero_and_counts_each_call():
         assert (count, state) == (expected, {"counter": {"count": expected}})
 
 
-def test_the_same_state_gives_the_same_count():
+def test_counter__the_same_state_gives_the_same_count():
     params, state = COUNTER.init(None)
     assert [COUNTER.apply(params, state, None)[0] for _ in range(3)] == [1, 1, 1]
 
 
-def test_one_instance_called_twice_counts_twice():
+def test_counter__one_instance_called_twice_counts_twice():
     def twice():
         counter = hs.Counter()
         return counter(), counter()
@@ -31,7 +31,7 @@ def test_one_instance_called_twice_counts_twice():
     assert pair.apply(params, state, None) == ((1, 2), {"counter": {"count": 2}})
 
 
-def test_two_instances_count_for_themselves():
+def test_counter__two_instances_count_for_themselves():
     pair = hk.transform_with_state(lambda: (hs.Counter()(), hs.Counter("other")()))
     params, state = pair.init(None)
     counts, state = pair.apply(params, state, None)
@@ -39,7 +39,7 @@ def test_two_instances_count_for_themselves():
     assert set(state) == {"counter", "other"}
 
 
-def test_counts_in_a_compiled_loop():
+def test_counter__counts_in_a_compiled_loop():
     params, state = COUNTER.init(None)
 
     def call(state, _):

@@ -1,10 +1,11 @@
 import haiku as hk
-import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 from support import oracles
+from support.models import line, squared_error, start
+from support.tolerances import CANCELLED, MANY_ROUNDINGS
+from support.trees import assert_close
 
 import haiku_state as hs
 
@@ -17,7 +18,7 @@ def pair_of(*arguments):
     return hk.transform_with_state(lambda x, training: hs.LinearRegression(*arguments)(x, training))
 
 
-def test_predicts_inputs_times_w_plus_b():
+def test_linearregression__predicts_inputs_times_w_plus_b():
     pair = pair_of()
     params, state = pair.init(None, INPUTS, True)
     assert state == {}
@@ -25,11 +26,11 @@ def test_predicts_inputs_times_w_plus_b():
 
     w, b = np.array([1.0, 2.0, 3.0], np.float32), np.float32(4)
     output, _ = pair.apply({"linear_regression": {"w": w, "b": b}}, {}, None, INPUTS, False)
-    np.testing.assert_allclose(output, np.float64(INPUTS) @ w + b, rtol=1e-5, atol=1e-5)
+    assert_close(output, np.float64(INPUTS) @ w + b, MANY_ROUNDINGS)
 
 
 @pytest.mark.parametrize("is_training", [True, False])
-def test_normalizes_inputs_without_scale_and_offset(is_training):
+def test_linearregression__normalizes_inputs_without_scale_and_offset(is_training):
     pair = pair_of(True, 0.9)
     params, state = pair.init(None, INPUTS, True)
     assert set(params) == {"linear_regression"}
@@ -41,29 +42,24 @@ def test_normalizes_inputs_without_scale_and_offset(is_training):
     output, _ = pair.apply(params, state, None, INPUTS, is_training)
     # after one batch the running statistics are the batch's
     expected = oracles.batch_norm(INPUTS, (0,))[0] @ w + 4
-    np.testing.assert_allclose(output, expected, rtol=1e-5, atol=1e-5)
+    assert_close(output, expected, MANY_ROUNDINGS)
 
 
-def test_gradient_descent_arrives_at_least_squares():
-    pair = pair_of(True)
-
-    def loss_fn(params, state, rng, batch):
-        prediction, state = pair.apply(params, state, rng, batch["inputs"], True)
-        return jnp.mean(jnp.square(prediction - batch["targets"])), (state, {})
-
-    optimizer = optax.sgd(0.2)
-    train_state = hs.init_train_state(pair.init, optimizer, jax.random.key(0), INPUTS, True)
-    update = hs.jit_update(hs.make_update(loss_fn, optimizer))
+def test_linearregression__gradient_descent_arrives_at_least_squares():
+    pair, sgd, batch = line(True), optax.sgd(0.2), {"inputs": INPUTS, "targets": TARGETS}
+    update = hs.jit_update(hs.make_update(squared_error(pair), sgd))
+    train_state = start(pair, sgd, batch)
     for _ in range(300):
-        train_state, _ = update(train_state, {"inputs": INPUTS, "targets": TARGETS})
-    prediction, _ = pair.apply(train_state.params, train_state.state, None, INPUTS, False)
+        train_state, _ = update(train_state, batch)
+    quiet = line(True, is_training=False)
+    prediction, _ = quiet.apply(train_state.params, train_state.state, None, INPUTS)
 
     w, b = oracles.least_squares(INPUTS, TARGETS)
-    np.testing.assert_allclose(prediction, np.float64(INPUTS) @ w + b, rtol=1e-4, atol=1e-4)
+    assert_close(prediction, np.float64(INPUTS) @ w + b, CANCELLED)
 
 
 @pytest.mark.parametrize("normalize_inputs", [True, False])
-def test_the_axis_name_reaches_the_normalization(normalize_inputs):
+def test_linearregression__the_axis_name_reaches_the_normalization(normalize_inputs):
     pair = pair_of(normalize_inputs, 0.9, "devices")
     params, state = pair.init(None, INPUTS, True)
     if normalize_inputs:

@@ -6,8 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.laws import law
+from support.models import start_from
+from support.trees import assert_same_bits
 
 import haiku_state as hs
 from haiku_state import errors
@@ -104,26 +107,26 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("after", "error", "what"), BROKEN.values(), ids=BROKEN.keys())
-def test_what_a_returned_state_must_keep(after, error, what):
+def test_check_state__names_what_a_returned_state_must_keep(after, error, what):
     with pytest.raises(error) as caught:
         hs.check_state(STATE, after)
     if what:
         assert caught.value.what == what
 
 
-def test_a_state_that_came_with_a_device_axis_is_noticed_too():
+def test_check_state__notices_a_state_that_came_with_a_device_axis():
     stacked = jax.tree.map(lambda leaf: jnp.stack([leaf] * 4), STATE)
     with pytest.raises(errors.DeviceStackedError, match=r"\(4,.*\) instead of \(.*\): it has"):
         hs.check_state(stacked, STATE)
     hs.check_state(stacked, stacked)  # an ensemble's state has such an axis all the time
 
 
-def test_another_container_of_the_same_names_is_another_structure():
+def test_check_state__another_container_is_another_structure():
     with pytest.raises(errors.StateStructureError, match="PyTreeDef"):
         hs.check_state({"a": {"b": (X,)}}, {"a": {"b": [X]}})
 
 
-def test_the_state_may_be_any_pytree():
+def test_check_state__takes_any_pytree():
     hs.check_state([X, {"a": jnp.int32(1)}], [X, {"a": jnp.int32(2)}])
     hs.check_state((), ())
     with pytest.raises(errors.StateShapeError, match=re.escape("state[0]: float32[8,4] -> ")):
@@ -133,7 +136,7 @@ def test_the_state_may_be_any_pytree():
         hs.check_state([X[0]], [X])
 
 
-def test_abstract_values_numpy_and_keys_have_types_too():
+def test_check_state__abstract_values_numpy_and_keys_have_types_too():
     abstract = jax.eval_shape(lambda: STATE)
     hs.check_state(abstract, STATE)
     hs.check_state(jax.tree.map(np.asarray, STATE), STATE)
@@ -145,7 +148,7 @@ def test_abstract_values_numpy_and_keys_have_types_too():
 
 @pytest.mark.parametrize("steps", [0, 1, 7])
 @pytest.mark.parametrize("is_training", [True, False, None])
-def test_counters_move_in_training_and_only_then(steps, is_training):
+def test_check_state__counters_move_in_training_and_only_then(steps, is_training):
     wanted = {True: steps > 0, False: steps == 0, None: True}[is_training]
     after = advanced(steps)
     if wanted:
@@ -159,7 +162,7 @@ def test_counters_move_in_training_and_only_then(steps, is_training):
     ]
 
 
-def test_the_call_may_name_its_arguments():
+def test_checked__the_call_may_name_its_arguments():
     apply = hs.checked(lambda params, state, rng, x: NORM.apply(params, state, rng, x, True), True)
     apply(rng=None, x=X, state=STATE, params=PARAMS)
     apply = hs.checked(lambda p, s, rng, x: NORM.apply(p, s, rng, x, False), True)
@@ -178,7 +181,7 @@ NESTED = {
 
 
 @pytest.mark.parametrize(("nest", "prefix"), NESTED.values(), ids=NESTED)
-def test_the_state_of_one_of_several_models_is_seen(nest, prefix):
+def test_check_state__sees_the_state_of_one_of_several_models(nest, prefix):
     hs.check_state(nest(STATE, STATE), nest(advanced(), advanced()), is_training=True)
     with pytest.raises(errors.CounterStoppedError) as caught:
         hs.check_state(nest(STATE, STATE), nest(advanced(), STATE), is_training=True)
@@ -204,19 +207,14 @@ AVERAGES = ["mean_ema", "exponential_moving_average_2", "a/~/ema_dw", "memory", 
 
 
 @pytest.mark.parametrize("module", AVERAGES)
-def test_an_average_is_known_by_its_names(module):
+def test_check_state__knows_an_average_by_its_names(module):
     with pytest.raises(errors.CounterStoppedError):
         hs.check_state({module: average()}, {module: average()}, is_training=True)
 
 
 @pytest.mark.parametrize("name", ["counter", "hidden", "average"])
-def test_two_of_the_three_names_are_no_average(name):
-    state = {"module": {key: leaf for key, leaf in average().items() if key != name}}
-    hs.check_state(state, state, is_training=True)
-
-
-def test_an_average_lacks_none_of_its_leaves():
-    state = {"ema": {"counter": jnp.int32(0), "average": jnp.ones(3)}}
+def test_check_state__two_of_the_three_names_are_no_average(name):
+    state = {"ema": {key: leaf for key, leaf in average().items() if key != name}}
     hs.check_state(state, state, is_training=True)
 
 
@@ -225,7 +223,7 @@ def two_norms(x, is_training):
     return hs.BatchNorm(True, True, 0.9)(x, is_training)
 
 
-def test_one_frozen_normalization_does_not_cost_the_others_their_protection():
+def test_make_update__frozen_leaves_the_other_normalizations_protected():
     both = hk.transform_with_state(
         lambda x: [hs.BatchNorm(True, True, 0.9, name=n)(x, True) for n in ("pretrained", None)]
     )
@@ -243,7 +241,7 @@ def test_one_frozen_normalization_does_not_cost_the_others_their_protection():
     def frozen(module, name, value):
         return module.startswith("pretrained/") and name == "counter" and value.shape == ()
 
-    made = hs.init_train_state(lambda rng: (params, state), SGD, jax.random.key(0))
+    made = start_from(params, state, SGD)
     for make in (
         hs.make_update,
         lambda loss_fn, *args, **kwargs: hs.make_update(
@@ -272,7 +270,7 @@ def test_one_frozen_normalization_does_not_cost_the_others_their_protection():
 
 @pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
 @pytest.mark.parametrize(("runs_as", "claims"), [(True, False), (False, True)])
-def test_the_wrapper_sees_the_wrong_mode(runs_as, claims, wrap):
+def test_checked__sees_the_wrong_mode(runs_as, claims, wrap):
     apply = wrap(hs.checked(lambda p, s, rng, x: NORM.apply(p, s, rng, x, runs_as), claims))
     error = errors.CounterAdvancedError if runs_as else errors.CounterStoppedError
     with pytest.raises(error):
@@ -281,15 +279,11 @@ def test_the_wrapper_sees_the_wrong_mode(runs_as, claims, wrap):
     right(PARAMS, STATE, None, X)
 
 
-def test_the_wrapper_keeps_name_arguments_and_results():
+def test_checked__keeps_name_arguments_and_results():
     apply = hs.checked(NORM.apply)
     assert apply.__name__ == NORM.apply.__name__
-    for one, other in zip(
-        jax.tree.leaves(apply(PARAMS, STATE, None, X, is_training=True)),
-        jax.tree.leaves(NORM.apply(PARAMS, STATE, None, X, True)),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(one, other)
+    found = apply(PARAMS, STATE, None, X, is_training=True)
+    assert_same_bits(found, NORM.apply(PARAMS, STATE, None, X, True))
 
 
 def loss_fn(params, state, rng, batch):
@@ -301,7 +295,7 @@ def train_state():
     return hs.init_train_state(NORM.init, SGD, jax.random.key(0), X, True)
 
 
-def test_the_wrapper_takes_an_update():
+def test_checked__takes_an_update():
     update = hs.make_update(loss_fn, SGD, strict=False)
     new, _ = hs.checked(update, is_training=True)(train_state(), {"x": X})
     assert new.step == 1
@@ -332,7 +326,7 @@ def operations(compiled):
 
 
 @pytest.mark.parametrize("index", [0, 1, 2], ids=["update", "training", "evaluation"])
-def test_the_contract_leaves_nothing_behind_in_the_compiled_step(index):
+def test_checked__leaves_nothing_behind_in_the_compiled_step(index):
     (with_it, arguments), (without_it, _) = programs(True)[index], programs(False)[index]
     one, other = (str(jax.make_jaxpr(f)(*arguments)) for f in (with_it, without_it))
     assert one == other
@@ -363,7 +357,7 @@ HAIKUS = {
 
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize(("call", "x"), HAIKUS.values(), ids=HAIKUS.keys())
-def test_haikus_own_modules_keep_the_contract(call, x):
+def test_checked__takes_haikus_own_modules(call, x):
     pair = hk.transform_with_state(call)
     params, state = pair.init(jax.random.key(0), x)
     for apply in (hs.checked(pair.apply), jax.jit(hs.checked(pair.apply))):
@@ -383,9 +377,9 @@ def filled(types):
     return {m: {n: jnp.zeros(*t) for n, t in values.items()} for m, values in types.items()}
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@law(150)
 @given(states, states)
-def test_law_two_states_pass_exactly_if_their_types_are_equal(before, after):
+def test_check_state__passes_exactly_equal_types(before, after):
     hs.check_state(filled(before), filled(before))
     if before == after:
         hs.check_state(filled(before), filled(after))

@@ -24,8 +24,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from support.laws import law
+from support.tolerances import FEW_ROUNDINGS
 
 from haiku_state import errors
 from haiku_state.pure.functionalize import functionalize
@@ -357,7 +359,6 @@ CASES = [
     Case(Recording, (3,), {"push": st.tuples(number), "reset": none}, static=("buffer.n",)),
 ]
 EXAMPLES = 25
-law = settings(max_examples=EXAMPLES, deadline=None, derandomize=True, database=None)
 
 
 @functools.cache
@@ -423,11 +424,11 @@ def sequences(case):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.cls.__name__)
-def test_every_sequence_of_calls_gives_what_the_class_gives(case, standard_promotion):
+def test_functionalize__any_sequence_of_calls_gives_what_the_class_gives(case, standard_promotion):
     functions = pure(case.cls, static=case.static)
     runs = []
 
-    @law
+    @law(EXAMPLES)
     @given(sequences(case))
     def agree(calls):
         instance = case.cls(*copy.deepcopy(case.args))
@@ -463,7 +464,7 @@ def test_every_sequence_of_calls_gives_what_the_class_gives(case, standard_promo
         (type("Held", (), {"s": staticmethod(len), "c": classmethod(len)}), (), ("init",)),
     ],
 )
-def test_the_functions_are_named_after_the_methods(cls, methods, fields):
+def test_functionalize__names_its_functions_after_the_methods(cls, methods, fields):
     functions = functionalize(cls, *methods)
     assert functions._fields == fields
     assert type(functions).__name__ == f"Pure{cls.__name__}"
@@ -490,7 +491,7 @@ class Begins:
         (Begins, (), "init"),
     ],
 )
-def test_a_name_that_is_not_a_method_or_is_taken_is_refused(cls, methods, name):
+def test_functionalize__refuses_a_name_that_is_no_method_or_is_taken(cls, methods, name):
     with pytest.raises(errors.ArgumentError, match=f"methods is {name!r}"):
         functionalize(cls, *methods)
 
@@ -513,7 +514,7 @@ class Color(enum.Enum):
         (NamedTuple("Point", [("x", int)]), "Point"),
     ],
 )
-def test_what_is_not_an_ordinary_class_is_refused(given, shown):
+def test_functionalize__refuses_what_is_not_an_ordinary_class(given, shown):
     with pytest.raises(errors.ArgumentError) as caught:
         functionalize(given)
     assert caught.value.what == (f"cls is {shown}, but it must be an ordinary Python class.")
@@ -522,7 +523,7 @@ def test_what_is_not_an_ordinary_class_is_refused(given, shown):
 # ---- under JAX's transformations
 
 
-def test_one_trace_serves_all_calls():
+def test_functionalize__one_trace_serves_all_calls():
     traces = []
 
     class Traced(Tally):
@@ -551,7 +552,7 @@ def test_one_trace_serves_all_calls():
     assert len(traces) == 1
 
 
-def test_scan_is_the_loop(standard_promotion):
+def test_functionalize__scan_is_the_loop(standard_promotion):
     xs = np.random.default_rng(0).normal(size=(7, 2)).astype(np.float32)
     functions = pure(Average, static=("shape",))
     impure = Average((2,))
@@ -559,11 +560,11 @@ def test_scan_is_the_loop(standard_promotion):
     state, outputs = jax.lax.scan(
         lambda state, x: functions.apply(state, x)[::-1], functions.init((2,)), xs
     )
-    np.testing.assert_allclose(outputs, expected, rtol=1e-6)
+    np.testing.assert_allclose(outputs, expected, rtol=FEW_ROUNDINGS)
     assert_same(state, impure, "state")
 
 
-def test_grad_goes_through_arguments_and_state(standard_promotion):
+def test_functionalize__grad_goes_through_arguments_and_state(standard_promotion):
     functions = pure(Momentum, static=("nesterov",))
 
     def loss(w, gradient):
@@ -576,20 +577,20 @@ def test_grad_goes_through_arguments_and_state(standard_promotion):
     assert jax.grad(loss, (0, 1))(1.0, 2.0) == (1.0, -(1 + 1.5 + 1.75) / 4)
 
 
-def test_vmap_runs_many_instances():
+def test_functionalize__vmap_runs_many_instances():
     functions = pure(RandomNumbers)
     states = jax.vmap(functions.init)(jnp.arange(4))
     outputs, states = jax.vmap(functions.normal)(states)
     for seed in range(4):
         impure = RandomNumbers(seed)
-        np.testing.assert_allclose(outputs[seed], impure.normal(), rtol=1e-6)
+        np.testing.assert_allclose(outputs[seed], impure.normal(), rtol=FEW_ROUNDINGS)
         assert_same(jax.tree.map(lambda leaf, seed=seed: leaf[seed], states), impure, "state")
 
 
 # ---- what a state is
 
 
-def test_a_state_shows_its_attributes():
+def test_functionalize__a_state_shows_its_attributes():
     state = pure(Stack).init(1.0)
     assert repr(pure(Tally).init()) == "Tally(count=Array(0, dtype=int32))"
     paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(state)]
@@ -612,7 +613,7 @@ def pickled(value):
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickled])
-def test_a_state_is_copied_and_pickled(copied):
+def test_functionalize__a_state_is_copied_and_pickled(copied):
     functions = pure(Average, static=("shape",))
     state = functions.init((2,))
     again = copied(state)
@@ -639,7 +640,7 @@ PROGRAM = [
 
 
 @pytest.mark.parametrize("value", PROGRAM, ids=lambda value: type(value).__name__)
-def test_what_is_called_or_compared_by_value_is_part_of_the_program(value):
+def test_functionalize__what_is_called_or_compared_by_value_is_part_of_the_program(value):
     init, apply = functionalize(Holder)
     state = init(value)
     assert len(jax.tree.leaves(state)) == 1
@@ -650,7 +651,7 @@ def test_what_is_called_or_compared_by_value_is_part_of_the_program(value):
 
 
 @pytest.mark.parametrize("size", [3, [3], (3,), {"rows": 3}])
-def test_a_size_is_static_where_the_caller_says_so(size):
+def test_functionalize__a_size_is_static_where_the_caller_says_so(size):
     class Sized:
         def __init__(self, size):
             self.size, self.calls = size, 0
@@ -671,7 +672,7 @@ def test_a_size_is_static_where_the_caller_says_so(size):
 @pytest.mark.parametrize(
     "used", ["for _ in range(self.parts[0].n): pass", "if self.parts[0].n: pass"]
 )
-def test_a_traced_size_of_an_object_inside_is_named_by_its_path(used, tmp_path, monkeypatch):
+def test_functionalize__names_a_traced_size_inside_by_its_path(used, tmp_path, monkeypatch):
     source = f"""
 class Part:
     def __init__(self):
@@ -695,7 +696,7 @@ class Whole:
     jax.jit(fast.apply)(fast.init())
 
 
-def test_only_a_number_of_the_state_is_blamed_for_a_traced_branch(standard_promotion):
+def test_functionalize__blames_only_a_number_of_the_state_for_a_traced_branch(standard_promotion):
     class Branching:
         def __init__(self):
             self.limit = 1.0
@@ -708,7 +709,7 @@ def test_only_a_number_of_the_state_is_blamed_for_a_traced_branch(standard_promo
         function(functionalize(Branching).init(), 2.0)
 
 
-def test_numbers_inside_what_is_static_are_sizes_and_arrays_stay_state():
+def test_functionalize__numbers_inside_what_is_static_are_sizes_and_arrays_stay_state():
     class Part:
         def __init__(self):
             self.n, self.rows = 3, jnp.zeros(2)
@@ -737,12 +738,12 @@ def test_numbers_inside_what_is_static_are_sizes_and_arrays_stay_state():
         functionalize(Whole, static=("part.rows",)).init()
 
 
-def test_static_names_must_exist():
+def test_functionalize__static_names_must_exist():
     with pytest.raises(errors.ArgumentError, match=r"static is 'buffer\.size', 'n'"):
         functionalize(Recording, static=("buffer.n", "buffer.size", "n")).init(3)
 
 
-def test_numbers_that_are_equal_but_of_different_types_compile_to_different_programs():
+def test_functionalize__equal_numbers_of_different_types_are_different_programs():
     class Held:
         def __init__(self, value):
             self.value = value
@@ -758,7 +759,7 @@ def test_numbers_that_are_equal_but_of_different_types_compile_to_different_prog
         assert np.signbit(output).tolist() == np.signbit(np.asarray(value, float)).tolist()
 
 
-def test_abstract_generic_and_frozen_classes_are_ordinary():
+def test_functionalize__abstract_generic_and_frozen_classes_are_ordinary():
     item = TypeVar("item")
 
     class Base(abc.ABC, Generic[item]):
@@ -793,21 +794,21 @@ def snapshot(cls):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.cls.__name__)
-def test_the_class_and_its_instances_stay_as_they_are(case, standard_promotion):
+def test_functionalize__the_class_and_its_instances_stay_as_they_are(case, standard_promotion):
     witness = case.cls(*copy.deepcopy(case.args))
     before = snapshot(case.cls)
     functions = pure(case.cls, static=case.static)
     first = functions.init(*case.args)
     for name, arguments in case.calls.items():
         seen = []
-        settings(law, max_examples=1)(given(arguments)(lambda drawn: seen.append(drawn)))()  # noqa: B023
+        law(1)(given(arguments)(lambda drawn: seen.append(drawn)))()  # noqa: B023
         args, kwargs = ((), seen[0]) if isinstance(seen[0], dict) else (seen[0], {})
         function_of(functions, name)(functions.init(*case.args), *args, **kwargs)
         assert_same(first, witness, "first")
     assert snapshot(case.cls) == before
 
 
-def test_arguments_stay_as_they_are():
+def test_functionalize__arguments_stay_as_they_are():
     class Greedy:
         def __init__(self, items):
             items.append(1)
@@ -829,7 +830,7 @@ def test_arguments_stay_as_they_are():
         assert output.tolist() == [1, 1]
 
 
-def test_a_numpy_array_in_a_state_is_not_written_to():
+def test_functionalize__does_not_write_to_a_numpy_array_in_a_state():
     class Rows:
         def __init__(self):
             self.x = np.zeros(2, np.float32)
@@ -845,7 +846,7 @@ def test_a_numpy_array_in_a_state_is_not_written_to():
     assert isinstance(state.x, jax.Array)
 
 
-def test_a_state_survives_an_exception_in_a_method():
+def test_functionalize__a_state_survives_an_exception_in_a_method():
     class Fails:
         def __init__(self):
             self.parts = [0]
@@ -863,7 +864,7 @@ def test_a_state_survives_an_exception_in_a_method():
     assert apply(state, False)[0] == 1
 
 
-def test_a_dict_comes_back_sorted_and_an_ordered_one_in_its_order():
+def test_functionalize__a_dict_comes_back_sorted_and_an_ordered_one_in_its_order():
     class Table:
         def __init__(self, kind):
             self.steps = kind([("second", (1.0, 1.0)), ("first", (2.0, 0.0))])
@@ -920,7 +921,7 @@ class Wrapped:
         ("bound", "partialmethod"),
     ],
 )
-def test_a_wrapped_method_is_named_and_not_left_out(name, kind):
+def test_functionalize__names_a_wrapped_method(name, kind):
     with pytest.raises(errors.ArgumentError, match=rf"^Wrapped\.{name} is \S+{kind}, but"):
         functionalize(Wrapped, name)
     with pytest.raises(errors.ArgumentError, match=r"^Wrapped\.jitted is"):
@@ -929,7 +930,7 @@ def test_a_wrapped_method_is_named_and_not_left_out(name, kind):
     assert apply(init(), 2)[0] == 3
 
 
-def test_a_logger_is_part_of_the_program():
+def test_functionalize__a_logger_is_part_of_the_program():
     class Talking:
         def __init__(self):
             self.logger, self.count = logging.getLogger("talking"), 0
@@ -943,7 +944,7 @@ def test_a_logger_is_part_of_the_program():
     assert jax.jit(apply)(init())[0] == 1
 
 
-def test_an_object_of_a_library_is_named_where_it_is_and_not_deep_inside():
+def test_functionalize__names_an_object_of_a_library_where_it_is():
     class Queue:
         def __init__(self):
             self.waiting = queue.Queue()
@@ -955,7 +956,7 @@ def test_an_object_of_a_library_is_named_where_it_is_and_not_deep_inside():
         functionalize(Queue).init()
 
 
-def test_none_that_becomes_an_array_is_told_to_start_as_one():
+def test_functionalize__none_that_becomes_an_array_is_told_to_start_as_one():
     class Late:
         def __init__(self):
             self.best = None
@@ -968,7 +969,7 @@ def test_none_that_becomes_an_array_is_told_to_start_as_one():
         apply(init(), jnp.ones((2, 3)))
 
 
-def test_an_object_with_a_hash_of_its_own_is_state():
+def test_functionalize__an_object_with_a_hash_of_its_own_is_state():
     class Named:
         def __init__(self):
             self.count = 0
@@ -1027,7 +1028,7 @@ def both(make):
         lambda self: type("Log", (io.TextIOWrapper,), {})(io.BytesIO()),
     ],
 )
-def test_what_refers_to_the_instance_or_changes_out_of_sight_is_refused(make):
+def test_functionalize__refuses_what_refers_to_the_instance_or_changes_out_of_sight(make):
     with pytest.raises(errors.AttributeKindError, match=r"^self\.value is of type"):
         functionalize(Thing).init(filled(make))
 
@@ -1035,7 +1036,7 @@ def test_what_refers_to_the_instance_or_changes_out_of_sight_is_refused(make):
 @pytest.mark.parametrize(
     "make", [list, dict, Tally, lambda: collections.OrderedDict(a=1), lambda: np.zeros(2)]
 )
-def test_one_mutable_object_under_two_names_is_refused(make):
+def test_functionalize__refuses_one_mutable_object_under_two_names(make):
     # attributes are visited by name
     with pytest.raises(
         errors.SharedAttributeError, match=r"self\.other\['key'\]\[0\] and self\.value"
@@ -1043,7 +1044,7 @@ def test_one_mutable_object_under_two_names_is_refused(make):
         functionalize(Thing).init(both(make))
 
 
-def test_what_cannot_change_may_have_two_names():
+def test_functionalize__what_cannot_change_may_have_two_names():
     for make in (lambda: jnp.ones(2), lambda: (1, 2), lambda: "text", lambda: jnp.tanh):
         functionalize(Thing).init(both(make))
 
@@ -1162,7 +1163,7 @@ WRONG = {
 
 @pytest.mark.filterwarnings("ignore:coroutine 'Sample.later' was never awaited")
 @pytest.mark.parametrize("name", WRONG)
-def test_what_a_method_must_not_do_is_named_and_the_state_stays(name):
+def test_functionalize__names_what_a_method_must_not_do_and_keeps_the_state(name):
     error, text = WRONG[name]
     functions = pure(Sample)
     state = functions.init()
@@ -1207,7 +1208,7 @@ WRITES = {
 
 @pytest.mark.parametrize("jit", [jax.jit, lambda apply: apply])
 @pytest.mark.parametrize("kind", WRITES)
-def test_what_a_method_writes_on_its_class_is_named_and_undone(kind, jit):
+def test_functionalize__names_and_undoes_what_a_method_writes_on_its_class(kind, jit):
     write, path = WRITES[kind]
     base, cls = writing(write)
     init, apply = functionalize(cls, "step")
@@ -1220,13 +1221,13 @@ def test_what_a_method_writes_on_its_class_is_named_and_undone(kind, jit):
     assert not {"total", "cache"} & vars(cls).keys()
 
 
-def test_what_a_class_only_reads_from_itself_is_no_change():
+def test_functionalize__what_a_class_only_reads_from_itself_is_no_change():
     _base, cls = writing(lambda cls, x: cls.total + x)
     init, apply = functionalize(cls, "step")
     assert jax.jit(apply)(init(), jnp.int32(2))[0] == 1
 
 
-def test_the_docstrings_are_those_of_the_class():
+def test_functionalize__has_the_docstrings_of_the_class():
     class Told:
         def __init__(self):
             """Begin."""

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from support.runners import RUNNERS, axis_of
+from support.models import start_from
+from support.runners import axis_of, every_runner, train
 
 import haiku_state as hs
 from haiku_state.errors import CounterAdvancedError, ReplicaMismatchError, StateShapeError
@@ -26,7 +27,7 @@ def made(pair):
     return map(flat, pair.init(None, X, True))
 
 
-def test_a_pair_takes_them_and_names_their_leaves():
+def test_pure_pair__takes_a_flatmap_and_names_its_leaves():
     pair = forward()
     params, state = made(pair)
     output, after = pair.apply(params, state, None, X, True)
@@ -41,35 +42,30 @@ def test_a_pair_takes_them_and_names_their_leaves():
         hs.check_state(state, flat(after), is_training=False)
 
 
-@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
-def test_every_runner_trains_them(runner):
-    pair = forward(axis_of(runner))
-
+def loss_of(pair):
     def loss_fn(params, state, rng, batch):
         loss, state = pair.apply(params, state, rng, batch["x"], True)
         return loss, (state, {})
 
+    return loss_fn
+
+
+@every_runner
+def test_runner__trains_a_flatmap(runner):
     optimizer = hs.recipes.freeze_params(
         optax.sgd(0.1), lambda module, name, value: name == "scale"
     )
-    update = hs.make_update(loss_fn, optimizer)
-    ends = []
+    update = hs.make_update(loss_of(forward(axis_of(runner))), optimizer)
+    batch, ends = {"x": np.arange(24, dtype=np.float32).reshape(8, 3)}, []
     for mapping in (flat, dict):
-        train_state = hs.init_train_state(
-            lambda rng, m=mapping: tuple(map(m, forward().init(None, X, True))),
-            optimizer,
-            jax.random.key(0),
-        )
+        train_state = start_from(*map(mapping, forward().init(None, X, True)), optimizer)
         run = runner(update)
-        placed = run.place(train_state)
-        for _ in range(2):
-            placed, _ = run(placed, run.feed({"x": np.arange(24, dtype=np.float32).reshape(8, 3)}))
+        ends.append(train(run, train_state, 2 * [batch])[0])
         assert run.trace_count == 1
-        ends.append(run.one(placed))
     jax.tree.map(np.testing.assert_array_equal, *map(jax.tree.leaves, (ends[0][:3], ends[1][:3])))
 
 
-def test_a_checkpoint_has_their_names_and_comes_back(tmp_path):
+def test_save_checkpoint__a_flatmap_has_its_names_and_comes_back(tmp_path):
     params, state = made(forward())
     train_state = hs.TrainState(params, state, (), jax.random.key(0), jnp.int32(3))
     folder = hs.storage.save_checkpoint(tmp_path, train_state)
@@ -81,23 +77,18 @@ def test_a_checkpoint_has_their_names_and_comes_back(tmp_path):
     assert "train_state.params['batch_norm']['scale']" in (folder / "manifest/metadata").read_text()
 
 
-def test_replicas_that_drift_are_named():
+def test_assert_replicas_equal__names_the_leaves_of_a_flatmap():
     tree = flat({"bn": {"mean": jnp.array([0.0, 1.0])}})
     with pytest.raises(ReplicaMismatchError, match=r"\['bn'\]\['mean'\] by 1\n"):
         hs.assert_replicas_equal(tree)
 
 
 @pytest.mark.parametrize("make", [hs.jit_update, hs.scan_update])
-def test_a_train_state_that_was_not_placed_keeps_its_mapping(make):
+def test_runner__keeps_the_flatmap_of_a_train_state_that_was_not_placed(make):
     """A loop could not carry another one, and ``jit`` would trace again."""
-    pair = forward()
-
-    def loss_fn(params, state, rng, batch):
-        loss, state = pair.apply(params, state, rng, batch["x"], True)
-        return loss, (state, {})
-
-    run, key = make(hs.make_update(loss_fn, optax.sgd(0.1))), jax.random.key(0)
-    train_state = hs.init_train_state(lambda rng: tuple(made(pair)), optax.sgd(0.1), key)
+    pair, sgd = forward(), optax.sgd(0.1)
+    run = make(hs.make_update(loss_of(pair), sgd))
+    train_state = start_from(*made(pair), sgd)
     expected = jax.tree.structure(train_state)
     for _ in range(2):
         train_state, _ = run(train_state, run.feed({"x": np.ones((4, 3), np.float32)}))

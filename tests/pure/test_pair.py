@@ -8,6 +8,7 @@ import numpy as np
 import optax
 import pytest
 from support.module_table import CASES
+from support.trees import assert_close, assert_same_bits
 
 import haiku_state as hs
 from haiku_state import errors
@@ -15,21 +16,16 @@ from haiku_state import errors
 X = jnp.asarray(np.random.default_rng(0).normal(1, 2, (8, 4)), jnp.float32)
 
 
-def assert_equal(one, other):
-    assert jax.tree.structure(one) == jax.tree.structure(other)
-    jax.tree.map(np.testing.assert_array_equal, one, other)
-
-
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_it_is_haikus_pair(case):
+def test_pure_pair__is_haikus_pair(case):
     ours, theirs = hs.pure_pair(case.call), case.pair()
     key = jax.random.key(0)
     with jax.debug_key_reuse(False):
         params, state = ours.init(key, *case.inputs())
-        assert_equal((params, state), theirs.init(key, *case.inputs()))
+        assert_same_bits((params, state), theirs.init(key, *case.inputs()))
     for step in range(2):
         output, after = ours.apply(params, state, None, *case.inputs(step))
-        assert_equal((output, after), theirs.apply(params, state, None, *case.inputs(step)))
+        assert_same_bits((output, after), theirs.apply(params, state, None, *case.inputs(step)))
         state = after
 
 
@@ -48,19 +44,19 @@ CLASSES = {
 
 
 @pytest.mark.parametrize("case", CLASSES.values(), ids=CLASSES.keys())
-def test_a_class_goes_as_it_is(case):
+def test_pure_pair__takes_a_class(case):
     module, args, kwargs, inputs, call = case
     ours, theirs = hs.pure_pair(module, *args, **kwargs), hk.transform_with_state(call)
     with jax.debug_key_reuse(False):
         key = jax.random.key(0)
         params, state = ours.init(key, *inputs)
-        assert_equal((params, state), theirs.init(key, *inputs))
-    assert_equal(
+        assert_same_bits((params, state), theirs.init(key, *inputs))
+    assert_same_bits(
         ours.apply(params, state, None, *inputs), theirs.apply(params, state, None, *inputs)
     )
 
 
-def test_a_function_may_get_its_first_arguments_here():
+def test_pure_pair__gives_a_function_its_first_arguments():
     def scaled(factor, x, *, shift):
         return factor * hk.Linear(2, with_bias=False)(x) + shift
 
@@ -68,14 +64,12 @@ def test_a_function_may_get_its_first_arguments_here():
     params, state = pair.init(jax.random.key(0), X)
     linear = jax.tree.map(np.asarray, params["linear"])
     expected = 2 * (np.asarray(X) @ linear["w"]) + 1
-    np.testing.assert_allclose(
-        pair.apply(params, state, None, X)[0], expected, rtol=1e-6, atol=1e-6
-    )
+    assert_close(pair.apply(params, state, None, X)[0], expected)
     same = hs.pure_pair(functools.partial(scaled, 2.0, shift=1.0))
-    assert_equal(same.apply(params, state, None, X), pair.apply(params, state, None, X))
+    assert_same_bits(same.apply(params, state, None, X), pair.apply(params, state, None, X))
 
 
-def test_the_pair_is_pure_and_compiles_once():
+def test_pure_pair__is_pure_and_compiles_once():
     pair, traces = hs.pure_pair(hs.Counter), []
 
     @jax.jit
@@ -94,7 +88,7 @@ def test_the_pair_is_pure_and_compiles_once():
 
 
 @pytest.mark.parametrize("rng", [None, 3, "new", "old", "words"])
-def test_every_kind_of_key_is_taken(rng):
+def test_pure_pair__takes_every_kind_of_key(rng):
     with jax.legacy_prng_key("allow"):
         keys = {"new": jax.random.key(0), "old": jax.random.PRNGKey(0)}
         keys["words"] = np.asarray(keys["old"])
@@ -105,13 +99,13 @@ def test_every_kind_of_key_is_taken(rng):
 
 
 @pytest.mark.parametrize("rng", [X, 1.5, "seed", jnp.zeros(2), {}])
-def test_anything_else_is_not_a_key(rng):
+def test_pure_pair__refuses_anything_else_as_a_key(rng):
     with pytest.raises(errors.PairArgumentError, match=r"^the argument `rng` is "):
         hs.pure_pair(hk.Linear, 2).init(rng, X)
 
 
 @pytest.mark.parametrize(("given", "shown"), [(3, "3"), ("Counter", "'Counter'")])
-def test_what_is_neither_a_module_nor_a_function_is_refused(given, shown):
+def test_pure_pair__refuses_what_is_neither_a_module_nor_a_function(given, shown):
     with pytest.raises(errors.ArgumentError) as caught:
         hs.pure_pair(given)
     assert caught.value.what == (f"module is {shown}, but it must be a module class or a function.")
@@ -129,13 +123,13 @@ MISPLACED = {
 
 
 @pytest.mark.parametrize(("arguments", "named"), MISPLACED.values(), ids=MISPLACED)
-def test_a_misplaced_argument_is_named(arguments, named):
+def test_pure_pair__names_a_misplaced_argument(arguments, named):
     with pytest.raises(errors.PairArgumentError) as caught:
         hs.pure_pair(hk.Linear, 2).apply(*arguments)
     assert caught.value.values["argument"] == named
 
 
-def test_none_stands_for_no_params_and_no_state_as_in_haiku():
+def test_pure_pair__none_stands_for_no_params_and_no_state():
     double = hs.pure_pair(lambda x: 2 * x)
     output, state = double.apply(None, None, None, X)
     np.testing.assert_array_equal(output, 2 * X)
@@ -144,7 +138,7 @@ def test_none_stands_for_no_params_and_no_state_as_in_haiku():
         hs.pure_pair(hs.Counter).apply(None, None, None)
 
 
-def test_another_number_of_features_at_apply_is_named():
+def test_pure_pair__names_another_number_of_features_at_apply():
     linear = hs.pure_pair(hk.Linear, 2)
     params, state = linear.init(jax.random.key(0), jnp.ones((8, 7)))
     features = X.shape[1]
@@ -155,7 +149,7 @@ def test_another_number_of_features_at_apply_is_named():
     assert isinstance(caught.value.__cause__, ValueError)
 
 
-def test_one_module_called_with_two_sizes_in_init_is_haikus_own_error():
+def test_pure_pair__two_sizes_for_one_module_are_haikus_own_error():
     def call(x):
         linear = hk.Linear(2)
         return linear(x), linear(x[:, 1:])
@@ -166,7 +160,7 @@ def test_one_module_called_with_two_sizes_in_init_is_haikus_own_error():
 
 
 @pytest.mark.parametrize("seed", [7, np.int32(7), np.uint32(7), np.int64(7)])
-def test_a_seed_stands_for_its_key_under_jit_too(seed):
+def test_pure_pair__a_seed_stands_for_its_key_under_jit_too(seed):
     noise = hs.pure_pair(lambda: jax.random.normal(hk.next_rng_key(), (3,)))
     expected, _ = noise.apply({}, {}, jax.random.key(7))
     output, _ = jax.jit(noise.apply)({}, {}, seed)
@@ -180,7 +174,7 @@ NORMS = {"ours": hs.BatchNorm, "haiku's": hk.BatchNorm}
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
 @pytest.mark.parametrize("is_training", [True, False])
-def test_a_stacked_state_is_refused_before_it_broadcasts(norm, is_training):
+def test_pure_pair__refuses_a_stacked_state_before_it_broadcasts(norm, is_training):
     pair = hs.pure_pair(norm, False, False, 0.9)
     params, state = pair.init(None, X, is_training=True)
     stacked = jax.tree.map(lambda leaf: jnp.stack([leaf] * 4), state)
@@ -193,7 +187,7 @@ def test_a_stacked_state_is_refused_before_it_broadcasts(norm, is_training):
 
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
-def test_an_ensemble_that_is_lifted_has_a_stacked_state_by_right(norm):
+def test_pure_pair__a_lifted_ensemble_has_a_stacked_state_by_right(norm):
     member = hk.transform_with_state(lambda x: norm(True, True, 0.9)(x, True))
 
     def ensemble(x):
@@ -225,7 +219,7 @@ def test_an_ensemble_that_is_lifted_has_a_stacked_state_by_right(norm):
         hs.make_update(forgets, optax.sgd(0.1))(new, {"x": X})
 
 
-def test_a_leak_that_is_read_in_the_same_call_is_named_too():
+def test_pure_pair__names_a_leak_that_is_read_in_the_same_call():
     def call(rows):
         counter = hs.Counter()
         jax.lax.scan(lambda carry, row: (carry, counter()), jnp.zeros(()), rows)
@@ -235,7 +229,7 @@ def test_a_leak_that_is_read_in_the_same_call_is_named_too():
         hs.pure_pair(call).init(None, X)
 
 
-def test_a_leak_that_has_nothing_to_do_with_state_is_jaxs_own_error():
+def test_make_update__a_leak_from_elsewhere_is_jaxs_own_error():
     leaked = []
     jax.vmap(leaked.append)(X)
 
@@ -249,7 +243,7 @@ def test_a_leak_that_has_nothing_to_do_with_state_is_jaxs_own_error():
         update(train_state, {})
 
 
-def test_an_error_of_the_users_own_passes_unchanged():
+def test_pure_pair__an_error_of_the_users_own_passes_unchanged():
     with pytest.raises(AttributeError, match="startswith") as caught:
         hs.pure_pair(lambda: hs.Counter(name=3)()).init(None)
     assert not isinstance(caught.value, errors.HaikuStateError)
@@ -266,12 +260,27 @@ def test_an_error_of_the_users_own_passes_unchanged():
         hs.pure_pair(hs.BatchNorm, True, True, 0.9, data_format="channels_middle").init(None, X)
 
 
+@pytest.mark.skipif(jax.__version_info__ < (0, 9), reason="older JAX does not name the leaf")
+@pytest.mark.usefixtures("standard_promotion")
+@pytest.mark.parametrize("norm", NORMS.values(), ids=NORMS)
+def test_pure_pair__names_a_normalization_inside_vmap(norm):
+    def mapped(x):
+        return hk.vmap(norm(True, True, 0.9), in_axes=(0, None), split_rng=False)(x, True)
+
+    with pytest.raises(errors.ArgumentError) as caught:
+        hs.pure_pair(mapped).init(jax.random.key(0), jnp.ones((2, 4, 3)))
+    assert caught.value.what == (
+        "state['batch_norm/~/mean_ema']['average'] is one value for each row, but it must be one "
+        "value for all rows."
+    )
+
+
 class Doubled(hs.Counter):
     def __call__(self, x, factor=2):
         return x * factor * super().__call__()
 
 
-def test_the_functions_have_the_arguments_of_the_module():
+def test_pure_pair__has_the_arguments_of_the_module():
     pair = hs.pure_pair(Doubled)
     assert [*inspect.signature(pair.init).parameters] == ["rng", "x", "factor"]
     assert [*inspect.signature(pair.apply).parameters] == ["params", "state", "rng", "x", "factor"]

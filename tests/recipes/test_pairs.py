@@ -9,12 +9,14 @@ import jmp
 import numpy as np
 import optax
 import pytest
+from support.models import FLOAT16, start_from
+from support.tolerances import MANY_ROUNDINGS
+from support.trees import assert_close
 
 import haiku_state as hs
 from haiku_state import recipes
 from haiku_state.errors import ArgumentError, LossScaleError, NothingFrozenError
 
-FLOAT16 = "params=float32,compute=float16,output=float32"
 RATE, DECAY, SCALE = 0.0625, 0.75, 2.0**10
 RNG = np.random.default_rng(0)
 # numbers that float16 holds
@@ -57,16 +59,16 @@ def loss_fn(params, state, rng, batch):
 
 
 LOSSES = {
-    "each": lambda f: recipes.accumulate(f, 2, statistics="each"),
-    "once": lambda f: recipes.accumulate(f, 2, statistics="once"),
-    "half": lambda f: recipes.mixed_precision(f, FLOAT16),
-    "keep": lambda f: recipes.freeze_state(f, is_kept),
+    "accumulate each": lambda f: recipes.accumulate(f, 2, statistics="each"),
+    "accumulate once": lambda f: recipes.accumulate(f, 2, statistics="once"),
+    "mixed_precision": lambda f: recipes.mixed_precision(f, FLOAT16),
+    "freeze_state": lambda f: recipes.freeze_state(f, is_kept),
 }
 OPTIMIZERS = {
-    "average": lambda o: recipes.average_params(o, DECAY),
-    "freeze b": lambda o: recipes.freeze_params(o, is_b),
-    "freeze w": lambda o: recipes.freeze_params(o, is_vector),
-    "scale": lambda o: recipes.scale_loss(o, jmp.DynamicLossScale(jnp.float32(SCALE))),
+    "average_params": lambda o: recipes.average_params(o, DECAY),
+    "freeze_params b": lambda o: recipes.freeze_params(o, is_b),
+    "freeze_params w": lambda o: recipes.freeze_params(o, is_vector),
+    "scale_loss": lambda o: recipes.scale_loss(o, jmp.DynamicLossScale(jnp.float32(SCALE))),
 }
 
 # The same in NumPy: a loss function returns (loss, grads, state), an optimizer is a function of
@@ -141,24 +143,24 @@ def hand_freeze(optimizer, name):
 
 
 HAND_LOSSES = {
-    "each": lambda f: hand_parts(f, True),
-    "once": lambda f: hand_parts(f, False),
-    "half": lambda f: f,
-    "keep": hand_keep,
+    "accumulate each": lambda f: hand_parts(f, True),
+    "accumulate once": lambda f: hand_parts(f, False),
+    "mixed_precision": lambda f: f,
+    "freeze_state": hand_keep,
 }
 HAND_OPTIMIZERS = {
-    "average": hand_average,
-    "freeze b": lambda o: hand_freeze(o, "b"),
-    "freeze w": lambda o: hand_freeze(o, "w"),
-    "scale": lambda o: o,
+    "average_params": hand_average,
+    "freeze_params b": lambda o: hand_freeze(o, "b"),
+    "freeze_params w": lambda o: hand_freeze(o, "w"),
+    "scale_loss": lambda o: o,
 }
 
 # (inner, outer) of what is refused, in all other pairs both are right
 REFUSED = {
-    ("half", "half"),
-    ("freeze b", "freeze b"),
-    ("freeze w", "freeze w"),
-    *(("scale", name) for name in OPTIMIZERS),
+    ("mixed_precision", "mixed_precision"),
+    ("freeze_params b", "freeze_params b"),
+    ("freeze_params w", "freeze_params w"),
+    *(("scale_loss", name) for name in OPTIMIZERS),
 }
 PAIRS = [
     pair
@@ -174,15 +176,12 @@ def wrapped(function, table, pair):
 
 def make(pair):
     optimizer = wrapped(optax.sgd(RATE, momentum=0.5), OPTIMIZERS, pair)
-    update = recipes.make_scaled_update if "scale" in pair else hs.make_update
+    update = recipes.make_scaled_update if "scale_loss" in pair else hs.make_update
     return optimizer, update(wrapped(loss_fn, LOSSES, pair), optimizer)
 
 
 def start(optimizer):
-    def init(rng):
-        return jax.tree.map(jnp.asarray, (PARAMS, STATE))
-
-    return hs.init_train_state(init, optimizer, jax.random.key(0))
+    return start_from(*jax.tree.map(jnp.asarray, (PARAMS, STATE)), optimizer)
 
 
 @functools.cache
@@ -221,30 +220,31 @@ def by_hand(pair):
     return params, state, losses, memory["average"]
 
 
+# float16 rounds by up to 5e-4, in each of the three steps
+HALF = 2e-3
+
+
+def tolerance_of(pair):
+    return HALF if "mixed_precision" in pair else MANY_ROUNDINGS
+
+
 @pytest.mark.parametrize("pair", PAIRS, ids="-".join)
-def test_a_pair_takes_the_step_written_by_hand(pair):
+def test_recipes__a_pair_takes_the_step_written_by_hand(pair):
     train_state, losses, _ = everything()[pair]
     params, state, expected_losses, average = by_hand(pair)
-    rtol = 5e-3 if "half" in pair else 1e-5  # float16 has three digits
-
-    def close(tree, expected):
-        jax.tree.map(
-            lambda a, b: np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol / 10), tree, expected
-        )
-
-    close(train_state.params, params)
-    close(train_state.state, state)
-    close(list(losses), expected_losses)
+    tolerance = tolerance_of(pair)
+    found = (train_state.params, train_state.state, list(losses))
+    assert_close(found, (params, state, expected_losses), tolerance)
     assert int(train_state.state["seen"]["steps"]) == state["seen"]["steps"]
-    for name, frozen in (("b", "freeze b"), ("w", "freeze w")):
-        if frozen in pair:
+    for name in ("b", "w"):
+        if f"freeze_params {name}" in pair:
             assert np.all(train_state.params["linear"][name] == PARAMS["linear"][name])
-    if pair.count("average") == 1:
-        close(recipes.averaged_params(train_state), average)
+    if pair.count("average_params") == 1:
+        assert_close(recipes.averaged_params(train_state), average, tolerance)
 
 
-@pytest.mark.parametrize("pair", [pair for pair in PAIRS if "scale" in pair], ids="-".join)
-def test_a_step_that_overflows_is_skipped_in_each_pair(pair):
+@pytest.mark.parametrize("pair", [pair for pair in PAIRS if "scale_loss" in pair], ids="-".join)
+def test_recipes__a_pair_with_a_scale_skips_a_step_that_overflows(pair):
     before, _, after = everything()[pair]
     assert not after.opt_state.last_finite
     assert after.opt_state.loss_scale == SCALE / 2
@@ -252,39 +252,71 @@ def test_a_step_that_overflows_is_skipped_in_each_pair(pair):
     jax.tree.map(np.testing.assert_array_equal, *kept)
 
 
-@pytest.mark.parametrize("outer", OPTIMIZERS)
+OUTERMOST = "from scale_loss as the outermost optimizer"
+TWICE = "the loss would be scaled twice"
+AROUND = {**OPTIMIZERS, "optax.chain": lambda o: optax.chain(optax.clip(1.0), o)}
+
+
+@pytest.mark.parametrize("outer", AROUND)
 @pytest.mark.parametrize("update", [hs.make_update, recipes.make_scaled_update])
-def test_anything_around_a_scale_is_refused(outer, update):
+def test_scale_loss__refuses_anything_around_it(outer, update):
     def one_step():
-        optimizer = OPTIMIZERS[outer](OPTIMIZERS["scale"](optax.sgd(RATE)))
+        optimizer = AROUND[outer](OPTIMIZERS["scale_loss"](optax.sgd(RATE)))
         update(loss_fn, optimizer)(start(optimizer), BATCHES[0])
 
-    with pytest.raises(LossScaleError):
+    reason = OUTERMOST if update is recipes.make_scaled_update else "do not come from a scaled loss"
+    with pytest.raises(LossScaleError, match=TWICE if outer == "scale_loss" else reason):
         one_step()
 
 
+def test_scale_loss__refuses_another_one_deep_inside():
+    scale = OPTIMIZERS["scale_loss"]
+    with pytest.raises(LossScaleError, match=TWICE):
+        start(scale(optax.chain(optax.clip(1.0), scale(optax.sgd(RATE)))))
+
+
 @pytest.mark.parametrize("name", LOSSES)
-def test_a_scale_and_its_update_go_together_around_each_loss(name):
-    scaled, plain = OPTIMIZERS["scale"](optax.sgd(RATE)), optax.sgd(RATE)
+def test_make_scaled_update__goes_with_scale_loss_around_each_loss(name):
+    scaled, plain = OPTIMIZERS["scale_loss"](optax.sgd(RATE)), optax.sgd(RATE)
     function = LOSSES[name](loss_fn)
-    for update, optimizer in ((hs.make_update, scaled), (recipes.make_scaled_update, plain)):
-        with pytest.raises(LossScaleError):
-            update(function, optimizer)(start(optimizer), BATCHES[0])
+    with pytest.raises(LossScaleError) as caught:
+        hs.make_update(function, scaled)(start(scaled), BATCHES[0])
+    assert caught.value.what == (
+        "the loss must be scaled exactly once, but the gradients do not come from a scaled loss."
+    )
+    with pytest.raises(LossScaleError, match=OUTERMOST):
+        recipes.make_scaled_update(function, plain)(start(plain), BATCHES[0])
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_recipes__extra_arguments_reach_the_optimizer_inside(name):
+    def update(updates, state, params=None, *, factor, **_):
+        return jax.tree.map(lambda u: u * factor, updates), state
+
+    inner = optax.GradientTransformationExtraArgs(lambda params: optax.EmptyState(), update)
+    optimizer = OPTIMIZERS[name](inner)
+    params = jax.tree.map(jnp.float32, PARAMS)
+    more = {"is_scaled": True} if name == "scale_loss" else {}
+    updates, _ = optimizer.update(params, optimizer.init(params), params, factor=-2.0, **more)
+    factors = {leaf: -2 / SCALE if more else -2 for leaf in ("w", "b")}
+    factors[name[-1]] = 0  # what is frozen
+    for leaf, value in PARAMS["linear"].items():
+        np.testing.assert_array_equal(updates["linear"][leaf], factors[leaf] * value)
 
 
 @pytest.mark.parametrize("name", ["b", "w"])
-def test_what_is_frozen_outside_cannot_be_frozen_again_inside(name):
+def test_freeze_params__cannot_freeze_inside_what_is_frozen_outside(name):
     other = {"b": "w", "w": "b"}[name]
     with pytest.raises(NothingFrozenError) as caught:
-        start(make(2 * (f"freeze {name}",))[0])
+        start(make(2 * (f"freeze_params {name}",))[0])
     assert caught.value.what == (
         f"the predicate does not match any leaf. The leaves are:\n    params['linear']['{other}']"
     )
 
 
-def test_params_that_are_already_cast_are_refused():
+def test_mixed_precision__refuses_params_that_are_already_cast():
     with pytest.raises(ArgumentError, match=r"float16, but it must be float32"):
-        make(("half", "half"))[1](start(optax.sgd(RATE, momentum=0.5)), BATCHES[0])
+        make(2 * ("mixed_precision",))[1](start(optax.sgd(RATE, momentum=0.5)), BATCHES[0])
 
 
 def in_groups(first, second):
@@ -302,7 +334,7 @@ def in_groups(first, second):
     ],
     ids=["around", "beside"],
 )
-def test_two_averages_are_refused_and_not_one_of_them_taken(optimizer):
+def test_averaged_params__refuses_two_averages_and_takes_none_of_them(optimizer):
     for given in (start(optimizer), start(optimizer).opt_state):
         with pytest.raises(ArgumentError) as caught:
             recipes.averaged_params(given)
@@ -319,7 +351,8 @@ def small_gradients():
         product = jnp.mean((params["w"] * batch["x"]).astype(jnp.float32))
         return product * jnp.float32(-1e-8), (state, {})
 
-    orders = [(), ("half",), *(order for order in PAIRS if set(order) <= {"half", "each", "once"})]
+    among = {"mixed_precision", "accumulate each", "accumulate once"}
+    orders = [(), ("mixed_precision",), *(order for order in PAIRS if set(order) <= among)]
     scaled = recipes.scale_loss(optax.sgd(1.0), jmp.StaticLossScale(jnp.float32(2.0**15)))
     cases, updates, train_states = [], [], []
     for order, is_scaled in itertools.product(orders, (False, True)):
@@ -327,30 +360,26 @@ def small_gradients():
         update = recipes.make_scaled_update if is_scaled else hs.make_update
         cases.append((order, is_scaled))
         updates.append(update(wrapped(loss_fn, LOSSES, order), optimizer))
-        train_states.append(
-            hs.init_train_state(
-                lambda rng: ({"w": jnp.zeros(())}, {}), optimizer, jax.random.key(0)
-            )
-        )
+        train_states.append(start_from({"w": jnp.zeros(())}, {}, optimizer))
     batch = {"x": np.ones(8, np.float32)}
     run = jax.jit(lambda states: [f(s, batch)[0] for f, s in zip(updates, states, strict=True)])
     steps = [float(train_state.params["w"]) for train_state in run(train_states)]
     return list(zip(cases, steps, strict=True))
 
 
-def test_a_gradient_of_one_to_the_minus_eight_survives_under_a_scale_in_each_order():
+def test_scale_loss__a_gradient_of_1e_minus_8_survives_in_each_order():
     for (order, is_scaled), step in small_gradients():
-        if "half" in order and not is_scaled:
+        if "mixed_precision" in order and not is_scaled:
             assert step == 0, order  # the smallest float16 is 6e-8: this is what the scale is for
         else:
-            np.testing.assert_allclose(step, 1e-8, rtol=2e-3, err_msg=str(order))
+            np.testing.assert_allclose(step, 1e-8, rtol=HALF, err_msg=str(order))
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_statistics_are_estimated_anew_through_each_loss_and_for_averaged_params(name):
+def test_reestimate_state__works_through_each_loss_and_for_averaged_params(name):
     """The mean of the states after each batch alone, for the averaged params of a pair."""
     function, by_hand = LOSSES[name](loss_fn), HAND_LOSSES[name](hand_loss)
-    train_state, _, _ = everything()[(name, "average")]
+    train_state, _, _ = everything()[(name, "average_params")]
     params = recipes.averaged_params(train_state)
     fresh = start(optax.sgd(RATE)).state
 
@@ -362,5 +391,5 @@ def test_statistics_are_estimated_anew_through_each_loss_and_for_averaged_params
     alone = [by_hand(jax.tree.map(np.float64, params), STATE, batch)[2] for batch in BATCHES]
     for module in ("seen", "kept"):
         mean = np.mean([each[module]["mean"] for each in alone], axis=0)
-        np.testing.assert_allclose(state[module]["mean"], mean, rtol=2e-3, atol=1e-6)
+        assert_close(state[module]["mean"], mean, tolerance_of(name))
     assert int(state["seen"]["steps"]) == alone[0]["seen"]["steps"]

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from haiku_site.content.course import course
+from haiku_site.course import course
 from support.chinese import ZH
 from support.chromium import missing, watched
 from tools.search.evaluate import find, measure, read_queries

@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from haiku_site.content.install import newest_sets
+from haiku_site.features.install import newest_sets
 from support.chinese import ZH
 from support.user import User
 

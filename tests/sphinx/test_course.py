@@ -3,13 +3,15 @@
 import ast
 import operator
 import re
+from types import SimpleNamespace
 
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import pytest
-from docutils.nodes import make_id
-from haiku_site.content.course import FOLDED, course, minutes, parts, tasks
+from docutils import nodes
+from haiku_site.course import FOLDED, contents, course, duration, minutes, parts, tasks
+from sphinx import addnodes
 from support.lesson_cells import DOCS, cells
 
 import haiku_state as hs
@@ -55,6 +57,51 @@ def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
         prose + cell + "\n## On your own\n1. " + "word " * 6 + "\n2. " + "word " * 6 + "\n"
     )
     assert minutes(page) == 15
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"),
+    [
+        (35, "about 35 minutes"),
+        (60, "about an hour"),
+        (70, "about an hour"),
+        (90, "about 1½ hours"),
+        (110, "about 2 hours"),
+        (215, "about 3½ hours"),
+        (1110, "about 18½ hours"),
+    ],
+)
+def test_many_minutes_are_told_in_half_hours(minutes, text):
+    assert duration(minutes) == text
+
+
+def toctree(*entries):
+    return nodes.bullet_list("", addnodes.toctree(entries=list(entries)))
+
+
+def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
+    lessons, own = course(DOCS), parts(DOCS)
+    tocs = {name: nodes.bullet_list() for name in lessons}
+    tocs |= {
+        part: toctree(*((None, n) for n in lessons if lessons[n].part == part)) for part in own
+    }
+    tocs["index"] = toctree(*(("Short", part) for part in own))
+    titles = {name: nodes.title("", f"Title of {name}") for name in tocs}
+    env = SimpleNamespace(tocs=tocs, titles=titles)
+    app = SimpleNamespace(env=env, srcdir=DOCS, config=SimpleNamespace(root_doc="index"))
+    root = contents.__wrapped__(app)
+    assert [(page.name, page.short) for page in root.pages] == [(part, "Short") for part in own]
+    numbered = {name: each for name, each in lessons.items() if each.number}
+    told = {page.name: (page.number, page.minutes) for page in root.lessons()}
+    assert told == {name: (each.number, each.minutes) for name, each in numbered.items()}
+    assert root.minutes == sum(each.minutes for each in numbered.values())
+    first = next(iter(lessons))
+    assert [page.name for page in root.pages if page.holds(first)] == [own[0]]
+    assert root.pages[0].alone()[1:] == (f"Title of {own[0]}",) * 2 + root.pages[0][3:5] + ([],)
+
+
+def test_get_started_takes_ten_minutes():
+    assert minutes(DOCS / "get_started.md") == 10
 
 
 @pytest.mark.parametrize("name", NUMBERED)
@@ -117,7 +164,7 @@ def anchors(page):
     headings = re.findall(r"^#{1,3} (.*)$", text, re.MULTILINE)
     slugs = [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
     labels = re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)
-    return {*slugs, *labels, *map(make_id, labels)}
+    return {*slugs, *labels, *map(nodes.make_id, labels)}
 
 
 def test_every_problem_has_its_number():

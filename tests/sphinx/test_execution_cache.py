@@ -2,6 +2,7 @@
 
 import nbformat
 from haiku_site.compat import keep_all_executed
+from haiku_site.execute import cache
 from haiku_site.execute.cache import LIBRARIES, cache_path, fingerprint, installed_versions
 from jupyter_cache import get_cache
 from jupyter_cache.cache.db import NbCacheRecord
@@ -36,19 +37,24 @@ def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
 
 def test_nothing_is_removed_that_another_process_is_adding(tmp_path, monkeypatch):
     keep_all_executed()
-    cache, written = get_cache(tmp_path), tmp_path / "page.ipynb"
+    kept, written = get_cache(tmp_path), tmp_path / "page.ipynb"
     nbformat.write(nbformat.v4.new_notebook(), written)
     late = staticmethod(lambda keep, db: [2])  # added between its two queries
     monkeypatch.setattr(NbCacheRecord, "records_to_delete", late)
-    assert cache.cache_notebook_file(str(written), check_validity=False).pk == 1
+    assert kept.cache_notebook_file(str(written), check_validity=False).pk == 1
 
 
-def test_old_caches_are_removed(tmp_path):
-    (tmp_path / "old").mkdir()
+def test_cache_path__earlier_sources_are_removed_and_other_environments_kept(tmp_path, monkeypatch):
     current = cache_path(tmp_path)
-    current.mkdir()
+    old = tmp_path / f"{current.name.split('-')[0]}-old"
+    for folder in (current, old):
+        folder.mkdir()
     assert cache_path(tmp_path) == current
     assert list(tmp_path.iterdir()) == [current]
+    monkeypatch.setattr(cache, "installed_versions", lambda: {"jax": "0.1"})
+    cache_path(tmp_path).mkdir()
+    assert current.exists()
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_the_versions_are_those_installed():

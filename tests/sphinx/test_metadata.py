@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from docutils import nodes
 from docutils.core import publish_doctree
-from haiku_site.content import metadata
+from haiku_site.finish import metadata
 from hypothesis import given
 from hypothesis import strategies as st
 from sphinx.util.nodes import extract_messages
@@ -16,7 +16,7 @@ SITE = "https://example.org/a/b/"
 
 def test_a_page_is_described_by_its_first_paragraphs():
     document = publish_doctree(
-        "Title\n=====\n\nShort.\n\n.. note:: Not this.\n\nNor this:\n\nAnd the next one."
+        "Title\n=====\n\nA label\n\nShort.\n\n.. note:: Not this.\n\nNor this:\n\nAnd the next one."
     )
     assert metadata.describe(document) == "Short. And the next one."
 
@@ -108,6 +108,6 @@ def test_an_address_that_a_page_once_had_leads_to_its_place(tmp_path, monkeypatc
     metadata._lead_on(tmp_path)
     for code in metadata.sites():
         page = (tmp_path / code / "a/old.html").read_text(encoding="utf-8")
-        assert 'content="0; url=../b/new.html"' in page
+        assert '<noscript><meta http-equiv="refresh" content="0; url=../b/new.html">' in page
         assert '<a href="../b/new.html">New · site</a>' in page
         assert not (tmp_path / code / "a/gone.html").exists()

@@ -10,7 +10,7 @@ SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["haiku_site.content.formulas", "haiku_site.translate.no_break"]
+extensions = ["haiku_site.features.formulas", "haiku_site.translate.no_break"]
 html_math_renderer = "katex"
 html_theme = "basic"
 """

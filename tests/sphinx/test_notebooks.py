@@ -22,9 +22,10 @@ CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
 extensions = ["myst_nb", "sphinx_design", "haiku_site.translate.cells"]
-extensions += [f"haiku_site.content.{{name}}" for name in ("course", "drawings", "folds")]
 extensions += ["haiku_site.translate.languages", "haiku_site.execute.figures"]
 extensions += ["haiku_site.notebooks.write"]
+used = "drawings", "folds", "lessons", "notebook_downloads"
+extensions += [f"haiku_site.features.{{name}}" for name in used]
 nb_execution_mode = "cache"
 nb_execution_cache_path = "{{cache}}"
 nb_execution_raise_on_error = True

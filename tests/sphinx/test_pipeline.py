@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from babel.messages.pofile import read_po
+from haiku_site.features.translation_progress import progress
 from haiku_site.finish.check_site import Page
-from haiku_site.translate.lagging import progress
 from support.chinese import ZH
 from support.user import User
 
@@ -15,7 +15,7 @@ SPHINX = Path(__file__).parents[2] / "conf/sphinx"
 CONF = f"""
 import sys
 sys.path.insert(0, {str(SPHINX)!r})
-extensions = ["myst_nb", "haiku_site.content.folds", "haiku_site.content.outputs"]
+extensions = ["myst_nb", "haiku_site.features.folds", "haiku_site.features.outputs"]
 extensions += [f"haiku_site.translate.{{name}}" for name in ("cells", "lagging", "languages")]
 nb_execution_mode = "cache"
 nb_execution_cache_path = "{{cache}}"

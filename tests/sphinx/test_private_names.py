@@ -96,15 +96,13 @@ def test_a_fold_that_nobody_folds_stops_the_build(page):
     compat._check_folds(app, document, "page")
 
 
-def test_what_a_run_or_a_page_no_longer_says_stops_the_build(page):
-    app, document = page
+def test_what_a_run_no_longer_says_stops_the_build(page):
+    app, _ = page
     assert compat.seconds_of_execution(app.env, 1.0) == 3
     assert compat.seconds_of_execution(app.env, 2.5) is None
     del app.env.nb_metadata["page"]["exec_data"]["mtime"]
     with pytest.raises(compat.LostNameError, match="mtime"):
         compat.seconds_of_execution(app.env, 1.0)
-    with pytest.raises(compat.LostNameError, match="has_maths_elements"):
-        compat.has_formulas({}, document)
 
 
 @pytest.mark.parametrize("lost", ["template layout.html", "env.myst_config", "builder.search"])

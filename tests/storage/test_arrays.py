@@ -8,9 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+from support.laws import law
 from support.module_table import CASES
+from support.runners import AXIS, four, mesh, two_axes
+from support.trees import assert_close, assert_same_bits
 
 import haiku_state as hs
 from haiku_state import errors
@@ -45,14 +50,7 @@ def haikus():
         yield trained(hk.BatchNorm)
 
 
-def assert_equal(one, other):
-    assert jax.tree.structure(one) == jax.tree.structure(other)
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
-        assert a.dtype == b.dtype
-        np.testing.assert_array_equal(np.asarray(a), np.asarray(b))
-
-
-def test_a_checkpoint_of_plain_haiku_loads_and_evaluates_the_same(haikus, tmp_path):
+def test_from_numpy__loads_a_checkpoint_of_plain_haiku(haikus, tmp_path):
     params, state = haikus
     hs.storage.save_numpy(tmp_path / "haiku.npz", hs.storage.to_numpy(params, state))
 
@@ -60,14 +58,14 @@ def test_a_checkpoint_of_plain_haiku_loads_and_evaluates_the_same(haikus, tmp_pa
     loaded = hs.storage.from_numpy(
         hs.storage.load_numpy(tmp_path / "haiku.npz"), *ours.init(jax.random.key(1), X, True)
     )
-    assert_equal(loaded, (params, state))
+    assert_same_bits(loaded, (params, state))
     output, _ = ours.apply(*loaded, None, X, False)
     with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):
         expected, _ = network(hk.BatchNorm).apply(params, state, None, X, False)
-    np.testing.assert_allclose(output, expected, rtol=1e-6, atol=1e-6)
+    assert_close(output, expected)
 
 
-def test_a_checkpoint_of_ours_loads_into_plain_haiku(tmp_path):
+def test_save_numpy__a_checkpoint_of_ours_loads_into_plain_haiku(tmp_path):
     params, state = trained(hs.BatchNorm)
     hs.storage.save_numpy(tmp_path / "ours.npz", hs.storage.to_numpy(params, state))
     expected, _ = network(hs.BatchNorm).apply(params, state, None, X, False)
@@ -76,21 +74,21 @@ def test_a_checkpoint_of_ours_loads_into_plain_haiku(tmp_path):
         model = theirs.init(jax.random.key(1), X, True)
         loaded = hs.storage.from_numpy(hs.storage.load_numpy(tmp_path / "ours.npz"), *model)
         output, _ = theirs.apply(*loaded, None, X, False)
-    np.testing.assert_allclose(output, expected, rtol=1e-6, atol=1e-6)
+    assert_close(output, expected)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_module_comes_back_bit_by_bit(case, tmp_path):
+def test_save_numpy__every_module_comes_back_bit_by_bit(case, tmp_path):
     params, state = case.init()
     _, state = case.pair().apply(params, state, None, *case.inputs(1))
     hs.storage.save_numpy(tmp_path / "model.npz", hs.storage.to_numpy(params, state))
     loaded = hs.storage.from_numpy(hs.storage.load_numpy(tmp_path / "model.npz"), *case.init())
-    assert_equal(loaded, (params, state))
+    assert_same_bits(loaded, (params, state))
     assert all(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(loaded))
     hs.check_state(case.init()[1], loaded[1])
 
 
-def test_numpy_alone_reads_the_file(tmp_path, user):
+def test_save_numpy__numpy_alone_reads_the_file(tmp_path, user):
     hs.storage.save_numpy(
         tmp_path / "model.npz", hs.storage.to_numpy({"linear": {"w": jnp.ones((2, 3))}}, {})
     )
@@ -104,7 +102,7 @@ assert not {"jax", "haiku", "haiku_state"} & set(sys.modules)
     assert json.loads(ran.stdout) == {"params:linear:w:float32": [[1, 1, 1], [1, 1, 1]]}
 
 
-def test_the_copy_does_not_change_with_the_original():
+def test_to_numpy__the_copy_does_not_change_with_the_original():
     value = np.ones(3, np.float32)
     arrays = hs.storage.to_numpy({"a": {"w": value}}, {})
     loaded, _ = hs.storage.from_numpy(arrays, {"a": {"w": jnp.zeros(3)}}, {})
@@ -114,7 +112,7 @@ def test_the_copy_does_not_change_with_the_original():
     assert loaded["a"]["w"].tolist() == [1, 1, 1]
 
 
-def test_every_mismatch_is_listed_at_once():
+def test_from_numpy__lists_every_mismatch_at_once():
     params, state = trained(hs.BatchNorm)
     arrays = hs.storage.to_numpy(params, state)
     arrays["params"]["linear"]["w"] = np.zeros((4, 9), np.float32)
@@ -132,35 +130,25 @@ def test_every_mismatch_is_listed_at_once():
     )
 
 
-def test_a_dtype_that_jax_would_cast_without_a_word_is_a_mismatch():
+def test_from_numpy__a_dtype_that_jax_would_cast_is_a_mismatch():
     model = {"a": {"w": jnp.zeros(2)}}
     arrays = {"params": {"a": {"w": np.ones(2)}}, "state": {}}
     with pytest.raises(errors.SavedMismatchError, match=r"float64\[2\] -> float32\[2\]"):
         hs.storage.from_numpy(arrays, model, {})
 
 
-def test_a_parameter_that_is_spread_over_a_mesh_is_no_stack_of_replicas():
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]), ("model",))
-    columns = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "model"))
-    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("model"))
-    value = np.arange(64, dtype=np.float32).reshape(8, 8)
-    for sharding in (columns, rows):
+def test_to_numpy__a_parameter_spread_over_a_mesh_is_no_stack_of_replicas():
+    square = np.arange(64, dtype=np.float32).reshape(8, 8)
+    for value, sharding in (
+        (square, NamedSharding(mesh(), P(None, AXIS))),
+        (square, NamedSharding(mesh(), P(AXIS))),
+        (square[:2], NamedSharding(two_axes(), P(AXIS))),  # each row is on two devices
+    ):
         arrays = hs.storage.to_numpy({"a": {"w": jax.device_put(value, sharding)}}, {})
         np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
 
 
-def test_rows_are_a_stack_of_replicas_where_each_device_has_its_own():
-    stacked = hs.replicate({"a": {"w": jnp.ones(3)}}, jax.devices()[:4])
-    with pytest.raises(errors.DeviceStackedError):
-        hs.storage.to_numpy(stacked, {})
-    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]).reshape(2, 2), ("a", "b"))
-    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("a"))
-    value = np.arange(6, dtype=np.float32).reshape(2, 3)  # each row is on two devices
-    arrays = hs.storage.to_numpy({"a": {"w": jax.device_put(value, rows)}}, {})
-    np.testing.assert_array_equal(arrays["params"]["a"]["w"], value)
-
-
-def test_arrays_of_all_devices_are_named_as_such():
+def test_from_numpy__names_arrays_of_all_devices():
     params, state = trained(hs.BatchNorm)
     stacked = jax.tree.map(lambda leaf: np.stack([leaf] * 4), (params, state))
     arrays = hs.storage.to_numpy(*stacked)
@@ -173,16 +161,13 @@ def test_arrays_of_all_devices_are_named_as_such():
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_a_replicated_model_is_refused_before_it_is_written(count):
+def test_to_numpy__refuses_a_replicated_model(count):
     params, state = trained(hs.BatchNorm)
-    devices = jax.devices()[:count]
-    stacked = hs.replicate((params, state), devices)
+    stacked = hs.replicate((params, state), four()[:count])
     with pytest.raises(errors.DeviceStackedError):
         hs.storage.to_numpy(*stacked)
-    assert_equal(
-        hs.storage.from_numpy(hs.storage.to_numpy(*hs.unreplicate(stacked)), params, state),
-        (params, state),
-    )
+    arrays = hs.storage.to_numpy(*hs.unreplicate(stacked))
+    assert_same_bits(hs.storage.from_numpy(arrays, params, state), (params, state))
 
 
 NOT_ARRAYS = {
@@ -198,7 +183,7 @@ NOT_ARRAYS = {
 
 
 @pytest.mark.parametrize(("arrays", "what"), NOT_ARRAYS.values(), ids=NOT_ARRAYS.keys())
-def test_what_is_no_nested_dict_of_arrays_is_refused(arrays, what, tmp_path):
+def test_save_numpy__refuses_what_is_no_nested_dict_as_from_numpy_does(arrays, what, tmp_path):
     for call in (
         lambda: hs.storage.from_numpy(arrays, {}, {}),
         lambda: hs.storage.save_numpy(tmp_path / "model.npz", arrays),
@@ -212,37 +197,49 @@ def test_what_is_no_nested_dict_of_arrays_is_refused(arrays, what, tmp_path):
 
 
 @pytest.mark.parametrize("params", [[X], {"a": X}, {"a": {"b": "text"}}, None])
-def test_to_numpy_takes_nothing_else(params):
+def test_to_numpy__takes_nothing_else(params):
     with pytest.raises(errors.ArgumentError):
         hs.storage.to_numpy(params, {})
 
 
-def files(folder):
-    """Files that are not what save_numpy writes."""
-    whole = folder / "whole.npz"
-    hs.storage.save_numpy(whole, hs.storage.to_numpy({"a": {"w": jnp.arange(100.0)}}, {}))
-    content = whole.read_bytes()
-    (folder / "truncated.npz").write_bytes(content[: len(content) // 2])
-    (folder / "empty.npz").write_bytes(b"")
-    (folder / "text.npz").write_text("hello")
-    np.savez(folder / "objects.npz", **{"params:a:w:float32": np.array({"w": 1}, dtype=object)})
-    np.savez(folder / "other.npz", w=np.ones(3))
-    np.savez(folder / "kind.npz", **{"weights:a:w:float32": np.ones(3)})
-    np.savez(folder / "dtype.npz", **{"params:a:w:float33": np.ones(3)})
-    np.savez(folder / "width.npz", **{"params:a:w:float64": np.ones(3, np.float32)})
-    np.save(folder / "single.npy", np.ones(3))
-    whole.unlink()
-    return sorted(folder.iterdir())
+def half(path):
+    hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.arange(100.0)}}, {}))
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path):
-    for path in files(tmp_path):
-        with pytest.raises(errors.DamagedFileError) as caught:
-            hs.storage.load_numpy(path)
-        assert caught.value.what.startswith(f"{path} is damaged, or was written by something else:")
+def one_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.ones(3))
 
 
-def test_no_flipped_bit_is_silent(tmp_path):
+def npz(name, values):
+    return lambda path: np.savez(path, **{name: values})
+
+
+# what save_numpy does not write, and what is said of it
+OTHER_FILES = {
+    "truncated": (half, "no npz file"),
+    "empty": (lambda path: path.write_bytes(b""), "no npz file"),
+    "text": (lambda path: path.write_text("<html>not found</html>"), "no npz file"),
+    "one array": (one_array, "no npz file"),
+    "objects": (npz("params:a:w:float32", np.array({}, dtype=object)), "Object arrays cannot be"),
+    "of NumPy alone": (npz("x", np.ones(3)), "the entry x is not params:module"),
+    "another kind": (npz("weights:a:w:float64", np.ones(3)), "KeyError: 'weights'"),
+    "no dtype": (npz("params:a:w:float33", np.ones(3)), "data type 'float33' not understood"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_FILES)
+def test_load_numpy__names_a_file_of_another_kind(tmp_path, kind):
+    write, reason = OTHER_FILES[kind]
+    path = tmp_path / "a.npz"
+    write(path)
+    with pytest.raises(errors.DamagedFileError, match=reason) as caught:
+        hs.storage.load_numpy(path)
+    assert caught.value.what.startswith(f"{path} is damaged, or was written by something else:")
+
+
+def test_load_numpy__no_flipped_bit_is_silent(tmp_path):
     path, rng = tmp_path / "model.npz", np.random.default_rng(0)
     values = rng.normal(size=9).astype(np.float32)
     hs.storage.save_numpy(path, {"params": {"a": {"w": values}}, "state": {}})
@@ -258,15 +255,15 @@ def test_no_flipped_bit_is_silent(tmp_path):
             refused += 1
         else:
             np.testing.assert_array_equal(loaded["params"]["a"]["w"], values)
-    assert refused > 100
+    assert refused > 100  # the others are in what NumPy does not read
 
 
-def test_a_missing_file_is_pythons_own_error(tmp_path):
+def test_load_numpy__a_missing_file_is_pythons_own_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         hs.storage.load_numpy(tmp_path / "nothing.npz")
 
 
-def test_a_save_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch):
+def test_save_numpy__leaves_the_old_file_alone_if_it_fails(tmp_path, monkeypatch):
     path = tmp_path / "model.npz"
     hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.ones(3)}}, {}))
     before = path.read_bytes()
@@ -282,7 +279,7 @@ def test_a_save_that_fails_leaves_the_old_file_alone(tmp_path, monkeypatch):
     assert path.read_bytes() == before
 
 
-def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
+def test_save_numpy__whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
     path = tmp_path / "model.npz"
     hs.storage.save_numpy(path, hs.storage.to_numpy({"a": {"w": jnp.ones(3)}}, {}))
     before = path.read_bytes()
@@ -292,13 +289,21 @@ def test_whoever_reads_the_old_file_reads_it_to_its_end(tmp_path):
     assert path.read_bytes() != before
 
 
-def test_names_with_a_colon_and_arrays_of_objects_are_refused(tmp_path):
-    for arrays in (
-        {"params": {"a:b": {"w": np.ones(2)}}, "state": {}},
-        {"params": {"a": {"w": np.array([None])}}, "state": {}},
-    ):
-        with pytest.raises(errors.ArgumentError):
-            hs.storage.save_numpy(tmp_path / "model.npz", arrays)
+@pytest.mark.parametrize(
+    ("module", "name", "array", "reason"),
+    [
+        ("a:b", "w", np.ones(2), "under names without a colon"),
+        (1, "w", np.ones(2), "array at params"),
+        ("a", None, np.ones(2), "array at params"),
+        ("a", "w", np.array([None]), "must be an array of numbers"),
+        ("a", "w", np.array(["a", "bcd"]), "must be an array of numbers"),
+    ],
+    ids=["colon", "number", "None", "objects", "texts"],
+)
+def test_save_numpy__refuses_what_it_could_not_read_back(tmp_path, module, name, array, reason):
+    arrays = {"params": {module: {name: array}}, "state": {}}
+    with pytest.raises(errors.ArgumentError, match=reason):
+        hs.storage.save_numpy(tmp_path / "model.npz", arrays)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -311,15 +316,16 @@ leaves = st.builds(
 trees = st.dictionaries(names, st.dictionaries(names, leaves, min_size=1, max_size=3), max_size=3)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@law(60)
 @given(trees, trees)
-def test_law_what_was_saved_is_what_is_loaded(tmp_path_factory, params, state):
+def test_save_numpy__what_was_saved_is_what_is_loaded(tmp_path_factory, params, state):
     path = tmp_path_factory.mktemp("law") / "model.npz"
     hs.storage.save_numpy(path, hs.storage.to_numpy(params, state))
-    assert_equal(hs.storage.from_numpy(hs.storage.load_numpy(path), params, state), (params, state))
+    loaded = hs.storage.from_numpy(hs.storage.load_numpy(path), params, state)
+    assert_same_bits(loaded, (params, state))
 
 
-def test_bfloat16_is_stored_as_its_bits(tmp_path):
+def test_save_numpy__stores_bfloat16_as_its_bits(tmp_path):
     values = jnp.array([1.0, -2.5, 3e38], jnp.bfloat16)
     hs.storage.save_numpy(tmp_path / "model.npz", hs.storage.to_numpy({"a": {"w": values}}, {}))
     with np.load(tmp_path / "model.npz", allow_pickle=False) as file:
@@ -330,7 +336,7 @@ def test_bfloat16_is_stored_as_its_bits(tmp_path):
     assert stored.tolist() == upper.tolist()
 
 
-def test_arrays_of_another_machine_come_back_as_numbers(tmp_path):
+def test_load_numpy__reads_the_other_order_of_bytes(tmp_path):
     """A file that NumPy has written in the other order of bytes, under the names of this format."""
     foreign = {name: np.arange(1, 4, dtype=f">{name}") for name in ("f4", "f8", "i4", "u2")}
     entries = {
@@ -357,7 +363,7 @@ def test_arrays_of_another_machine_come_back_as_numbers(tmp_path):
         ("float32", ["a"]),
     ],
 )
-def test_another_dtype_than_the_name_says_is_no_reinterpretation(tmp_path, dtype, array):
+def test_load_numpy__names_another_dtype_than_the_name_says(tmp_path, dtype, array):
     np.savez(tmp_path / "a.npz", **{f"params:m:w:{dtype}": array})
     with pytest.raises(errors.DamagedFileError, match=f"under the name of {dtype}"):
         hs.storage.load_numpy(tmp_path / "a.npz")
@@ -366,7 +372,7 @@ def test_another_dtype_than_the_name_says_is_no_reinterpretation(tmp_path, dtype
 @pytest.mark.parametrize(
     "dtype", ["int4", "uint4", "float8_e4m3fn", "bfloat16", "complex64", "bool"]
 )
-def test_small_dtypes_come_back(tmp_path, dtype):
+def test_save_numpy__small_dtypes_come_back(tmp_path, dtype):
     array = np.array([0, 1, 1]).astype(jnp.dtype(dtype))
     hs.storage.save_numpy(tmp_path / "a.npz", {"params": {"m": {"w": array}}, "state": {}})
     loaded = hs.storage.load_numpy(tmp_path / "a.npz")["params"]["m"]["w"]
@@ -374,14 +380,8 @@ def test_small_dtypes_come_back(tmp_path, dtype):
     assert loaded.tobytes() == array.tobytes()
 
 
-def test_texts_are_no_numbers(tmp_path):
-    arrays = {"params": {"m": {"w": np.array(["a", "bcd"])}}, "state": {}}
-    with pytest.raises(errors.ArgumentError, match="array of numbers"):
-        hs.storage.save_numpy(tmp_path / "a.npz", arrays)
-
-
 @pytest.mark.parametrize("value", [np.int64(2**40 + 1), np.float64(1) / 3])
-def test_what_jax_would_narrow_is_a_mismatch(value):
+def test_from_numpy__what_jax_would_narrow_is_a_mismatch(value):
     arrays = {"params": {}, "state": {"c": {"n": np.array([value])}}}
     with pytest.raises(
         errors.SavedMismatchError, match=rf"{value.dtype}\[1\] -> {value.dtype.kind}"
@@ -389,23 +389,7 @@ def test_what_jax_would_narrow_is_a_mismatch(value):
         hs.storage.from_numpy(arrays, {}, {"c": {"n": np.zeros(1, value.dtype)}})
 
 
-def test_a_text_is_no_file_of_pickles(tmp_path):
-    (tmp_path / "page.npz").write_text("<html>not found</html>")
-    np.save(tmp_path / "one.npy", np.ones(2))
-    for name in ("page.npz", "one.npy"):
-        with pytest.raises(errors.DamagedFileError, match="no npz file"):
-            hs.storage.load_numpy(tmp_path / name)
-
-
-@pytest.mark.parametrize("names", [("params", 1, "w"), ("params", "linear", None)])
-def test_names_are_texts(tmp_path, names):
-    root, module, name = names
-    with pytest.raises(errors.ArgumentError, match="array at params"):
-        hs.storage.save_numpy(tmp_path / "a.npz", {root: {module: {name: np.ones(2)}}, "state": {}})
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path):
+def test_save_numpy__names_a_file_that_cannot_be_written_as_the_user_wrote_it(tmp_path):
     path = tmp_path / "missing" / "a.npz"
     with pytest.raises(FileNotFoundError) as caught:
         hs.storage.save_numpy(path, {"params": {"linear": {"b": np.ones(2)}}, "state": {}})
@@ -413,7 +397,7 @@ def test_a_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path):
     assert str(caught.value) == f"[Errno 2] No such file or directory: '{path}'"
 
 
-def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path):
+def test_save_numpy__a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path):
     real, link = tmp_path / "disk" / "a.npz", tmp_path / "a.npz"
     real.parent.mkdir()
     hs.storage.save_numpy(real, {"params": {"linear": {"b": np.ones(2)}}, "state": {}})
@@ -426,7 +410,7 @@ def test_a_link_stays_a_link_and_a_file_keeps_its_mode(tmp_path):
     assert hs.storage.load_numpy(real)["params"]["linear"]["b"].tolist() == [7.0, 7.0]
 
 
-def test_what_holds_no_numbers_is_refused():
+def test_to_numpy__refuses_what_holds_no_numbers():
     run = hs.jit_update(lambda params, batch, *, axis_name=None: (params, {}))
     params = {"linear": {"b": jnp.ones(2)}}
     run(params, {})  # which consumes them
@@ -439,13 +423,7 @@ def test_what_holds_no_numbers_is_refused():
         hs.storage.to_numpy(shapes, {})
 
 
-def test_a_file_of_numpy_alone_is_named(tmp_path):
-    np.savez(tmp_path / "a.npz", x=np.ones(2))
-    with pytest.raises(errors.DamagedFileError, match="the entry x is not params:module"):
-        hs.storage.load_numpy(tmp_path / "a.npz")
-
-
-def test_two_may_save_at_once_and_the_file_is_of_one_of_them(tmp_path):
+def test_save_numpy__two_may_save_at_once(tmp_path):
     path, size = tmp_path / "a.npz", 200_000
 
     def save(number):
@@ -461,7 +439,7 @@ def test_two_may_save_at_once_and_the_file_is_of_one_of_them(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["a.npz"]
 
 
-def test_a_name_as_long_as_the_file_system_takes_it(tmp_path):
+def test_save_numpy__takes_a_name_as_long_as_the_file_system_does(tmp_path):
     path = tmp_path / ("n" * 251 + ".npz")
     hs.storage.save_numpy(path, {"params": {}, "state": {}})
     assert path.exists()
@@ -474,3 +452,14 @@ def test_save_numpy__is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch
     monkeypatch.setattr(Path, "replace", lambda *of: (done.append("replace"), replace(*of)))
     hs.storage.save_numpy(tmp_path / "a.npz", {"params": {"m": {"w": np.ones(2)}}, "state": {}})
     assert done == ["fsync", "replace"]
+
+
+def test_load_numpy__unpickles_nothing(tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "made"),)
+
+    np.savez(tmp_path / "a.npz", **{"params:linear:b:float32": np.array([Hostile()], object)})
+    with pytest.raises(errors.DamagedFileError):
+        hs.storage.load_numpy(tmp_path / "a.npz")
+    assert not (tmp_path / "made").exists()

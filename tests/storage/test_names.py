@@ -6,8 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from jax.sharding import NamedSharding
+from jax.sharding import PartitionSpec as P
+from support.laws import law
+from support.runners import AXIS, mesh
 
 from haiku_state.errors import ArgumentError, CheckpointDirectoryError, UndeletedCheckpointWarning
 from haiku_state.storage import checkpoint, restore_checkpoint, save_checkpoint
@@ -29,15 +33,15 @@ def check(folder):
 
 
 @pytest.mark.parametrize("name", [*SWEEPS, "run.orbax-checkpoint-tmp-1", "ocdbt.process_0", "0"])
-def test_a_folder_that_a_sweep_names(tmp_path, name):
+def test_save_checkpoint__takes_a_folder_that_a_sweep_names(tmp_path, name):
     check(tmp_path / name / "run")
 
 
-@settings(max_examples=30, deadline=None)
+@law(30)
 @given(name=NAMES.filter(lambda name: name not in (".", "..") and len(name.encode()) < 256))
 @example(name="\n")
 @example(name="[")
-def test_a_folder_of_any_name(tmp_path_factory, name):
+def test_save_checkpoint__takes_a_folder_of_any_name(tmp_path_factory, name):
     folder = tmp_path_factory.mktemp("names") / name
     try:
         check(folder)
@@ -46,9 +50,7 @@ def test_a_folder_of_any_name(tmp_path_factory, name):
 
 
 @pytest.mark.parametrize("name", [os.fsdecode(b"lr\xff"), "\\", "a\\b", "run.__lock"])
-def test_a_name_that_tensorstore_does_not_take_is_rejected_before_anything_is_written(
-    tmp_path, name
-):
+def test_save_checkpoint__refuses_a_name_that_tensorstore_does_not_take(tmp_path, name):
     for folder in (os.path.join(tmp_path, name), os.path.join(tmp_path, name, "run")):
         for call in (save_checkpoint, restore_checkpoint):
             with pytest.raises(ArgumentError, match="UTF-8"):
@@ -57,7 +59,7 @@ def test_a_name_that_tensorstore_does_not_take_is_rejected_before_anything_is_wr
 
 
 @pytest.mark.parametrize("lost", ["manifest.ocdbt", "d"])
-def test_a_checkpoint_without_its_arrays_replaces_nothing(tmp_path, monkeypatch, lost):
+def test_save_checkpoint__without_its_arrays_replaces_nothing(tmp_path, monkeypatch, lost):
     save_checkpoint(tmp_path, tree(0), keep=1)
     finalize = checkpoint.orbax().PyTreeCheckpointHandler.finalize
 
@@ -75,7 +77,7 @@ def test_a_checkpoint_without_its_arrays_replaces_nothing(tmp_path, monkeypatch,
     assert restore_checkpoint(tmp_path, tree(0)).train_state["step"] == 0
 
 
-def test_an_old_checkpoint_that_lies_elsewhere_stays_there(tmp_path):
+def test_save_checkpoint__an_old_one_that_lies_elsewhere_stays_there(tmp_path):
     run, larger_disk = tmp_path / "run", tmp_path / "larger disk"
     save_checkpoint(run, tree(0))
     (run / "0").rename(larger_disk)
@@ -87,7 +89,7 @@ def test_an_old_checkpoint_that_lies_elsewhere_stays_there(tmp_path):
     assert (larger_disk / "manifest").is_dir()
 
 
-def test_an_old_checkpoint_that_cannot_be_deleted_fails_no_save(tmp_path, monkeypatch):
+def test_save_checkpoint__an_old_one_that_cannot_be_deleted_fails_no_save(tmp_path, monkeypatch):
     def undeletable(path, **options):
         raise PermissionError(13, "Permission denied", str(path))
 
@@ -102,9 +104,8 @@ def test_an_old_checkpoint_that_cannot_be_deleted_fails_no_save(tmp_path, monkey
     assert os.listdir(tmp_path) == ["3"]
 
 
-def test_restoring_reads_what_is_sharded_from_such_a_folder(tmp_path):
-    mesh = jax.sharding.Mesh(np.array(jax.devices()), ("rows",))
-    rows = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("rows"))
+def test_restore_checkpoint__reads_what_is_sharded_from_such_a_folder(tmp_path):
+    rows = NamedSharding(mesh(), P(AXIS))
     saved = {"step": jnp.int32(1), "w": jax.device_put(jnp.arange(16.0), rows)}
     save_checkpoint(tmp_path / "[a]", saved)
     found = restore_checkpoint(tmp_path / "[a]", saved).train_state

@@ -5,13 +5,13 @@ import multiprocessing
 import os
 import random
 import signal
-import socket
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support import resume_worker
+from support.user import free_port
 
 EVERY, KEEP, ENDLESS = 4, 3, 10**6
 KILLS, KILLS_WHILE_SAVING = 20, 5
@@ -78,7 +78,9 @@ def unfinished(directory):
     return found
 
 
-def test_training_killed_at_random_moments_is_bit_for_bit_the_unbroken_one(tmp_path, processes):
+def test_restore_checkpoint__training_that_is_killed_is_bitwise_the_unbroken_one(
+    tmp_path, processes
+):
     cache, directory, report = (
         str(tmp_path / "cache"),
         tmp_path / "checkpoints",
@@ -141,9 +143,7 @@ def test_training_killed_at_random_moments_is_bit_for_bit_the_unbroken_one(tmp_p
 def both(tmp_path_factory, processes):
     """What each call gave in the first process, and in the second."""
     folder = tmp_path_factory.mktemp("processes")
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     reports = [folder / f"report{i}" for i in range(2)]
     started = [
         processes(resume_worker.distribute, i, port, str(folder / "run"), str(report))
@@ -157,7 +157,7 @@ def both(tmp_path_factory, processes):
     ]
 
 
-def test_arrays_across_processes_come_back_in_both(both):
+def test_restore_checkpoint__arrays_across_processes_come_back_in_both(both):
     for results in both:
         leaves, same_sharding, position, skipped, warned = results["restored"]
         assert leaves == results["expected"]
@@ -176,7 +176,7 @@ def test_arrays_across_processes_come_back_in_both(both):
         ("saved again", "4"),
     ],
 )
-def test_both_processes_get_the_same_result(both, name, expected):
+def test_save_checkpoint__both_processes_get_the_same_result(both, name, expected):
     assert [results[name] for results in both] == [expected, expected]
 
 
@@ -222,13 +222,13 @@ def test_both_processes_get_the_same_result(both, name, expected):
         ("none whole", "DamagedFileError", "DIR is damaged, or was written by something else:"),
     ],
 )
-def test_an_error_is_raised_in_both_processes(both, name, error, what):
+def test_save_checkpoint__an_error_is_raised_in_both_processes(both, name, error, what):
     for kind, text in (results[name] for results in both):
         assert kind == error
         assert what in text.splitlines()
 
 
-def test_both_processes_hear_what_was_skipped(both):
+def test_restore_checkpoint__both_processes_hear_what_was_skipped(both):
     for results in both:
         leaves, _, _, skipped, warned = results["skipped"]
         assert leaves == results["expected"]
@@ -236,7 +236,7 @@ def test_both_processes_hear_what_was_skipped(both):
         assert warned == ["SkippedCheckpointWarning"]
 
 
-def test_each_process_writes_its_own_shards(both):
+def test_save_checkpoint__each_process_writes_its_own_shards(both):
     for results in both:
         assert (results["not written"], results["written"]) == ([], ["3", "4"])
         assert results["wrote arrays"] == ["ocdbt.process_0", "ocdbt.process_1"]

@@ -7,10 +7,11 @@ import optax
 import pytest
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
-from support.runners import four, mesh
+from support.runners import mesh
+from support.trees import assert_same_bits
 
 import haiku_state as hs
-from haiku_state.errors import ArgumentError, DeviceStackedError, SavedMismatchError
+from haiku_state.errors import ArgumentError, SavedMismatchError
 from haiku_state.storage import restore_checkpoint, save_checkpoint
 
 pytest.importorskip("orbax.checkpoint")
@@ -23,17 +24,8 @@ def start(key, optimizer=optax.adam(0.1)):  # noqa: B008
     return hs.init_train_state(PAIR.init, optimizer, key, X, True)
 
 
-def same(tree, other):
-    """Bit for bit, also in random keys."""
-    assert jax.tree.structure(tree) == jax.tree.structure(other)
-
-    def bits(leaf):
-        is_key = jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-        return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
-
-    for leaf, wanted in zip(jax.tree.leaves(tree), jax.tree.leaves(other), strict=True):
-        assert leaf.dtype == wanted.dtype
-        np.testing.assert_array_equal(bits(leaf), bits(wanted))
+def ensemble_of(step):
+    return jax.vmap(start)(jax.random.split(jax.random.key(0), 3))._replace(step=step)
 
 
 @pytest.fixture
@@ -43,17 +35,17 @@ def saved(tmp_path):
     return tmp_path, train_state
 
 
-def test_shapes_are_enough(saved):
+def test_restore_checkpoint__shapes_are_enough(saved):
     directory, train_state = saved
     shapes = jax.eval_shape(start, jax.random.key(0))
     restored = restore_checkpoint(directory, shapes)
-    same(restored.train_state, train_state)
+    assert_same_bits(restored.train_state, train_state)
     assert restored.position == {"epoch": 1}
     run = hs.jit_update(lambda train_state, batch, *, axis_name=None: (train_state, {}))
     run(restored.train_state, X)  # it can be consumed
 
 
-def test_a_shape_says_where_its_leaf_lies(saved):
+def test_restore_checkpoint__a_shape_says_where_its_leaf_lies(saved):
     directory, train_state = saved
     rows = NamedSharding(mesh(), P("devices"))
 
@@ -67,24 +59,24 @@ def test_a_shape_says_where_its_leaf_lies(saved):
     save_checkpoint(directory, tree)
     shapes = jax.tree_util.tree_map_with_path(placed, jax.eval_shape(lambda: tree))
     found = restore_checkpoint(directory, shapes).train_state
-    same(found, tree)
+    assert_same_bits(found, tree)
     assert found.params["m"]["w"].sharding == rows
     assert found.rng.sharding.is_fully_replicated
     assert len(found.rng.sharding.device_set) == 4
 
 
 @pytest.mark.parametrize("like", [start, jax.eval_shape], ids=["arrays", "shapes"])
-def test_a_checkpoint_is_read_without_its_optimizer(saved, like):
+def test_restore_checkpoint__reads_without_the_optimizer(saved, like):
     directory, train_state = saved
     other = start(jax.random.key(0), optax.sgd(0.1))
     other = jax.eval_shape(lambda: other) if like is jax.eval_shape else other
     found = restore_checkpoint(directory, other._replace(opt_state=..., rng=...)).train_state
-    same(found[:2], train_state[:2])
+    assert_same_bits(found[:2], train_state[:2])
     assert found.step == 0
     assert found.opt_state is found.rng is None
 
 
-def test_what_is_left_out_is_nothing_else(saved):
+def test_restore_checkpoint__leaves_out_nothing_else(saved):
     directory, _ = saved
     like = start(jax.random.key(0))
     with pytest.raises(SavedMismatchError) as caught:
@@ -95,31 +87,23 @@ def test_what_is_left_out_is_nothing_else(saved):
         restore_checkpoint(directory, like._replace(opt_state=None))
 
 
-def test_an_ensemble_is_saved_whole(tmp_path):
-    ensemble = jax.vmap(start)(jax.random.split(jax.random.key(0), 3))
-    ensemble = ensemble._replace(step=jnp.full(3, 7, jnp.int32))
+def test_save_checkpoint__an_ensemble_is_saved_whole(tmp_path):
+    ensemble = ensemble_of(jnp.full(3, 7, jnp.int32))
     assert save_checkpoint(tmp_path, ensemble).name == "7"
-    same(restore_checkpoint(tmp_path, jax.tree.map(jnp.zeros_like, ensemble)).train_state, ensemble)
-    same(restore_checkpoint(tmp_path, jax.eval_shape(lambda: ensemble)).train_state, ensemble)
+    for like in (jax.tree.map(jnp.zeros_like, ensemble), jax.eval_shape(lambda: ensemble)):
+        assert_same_bits(restore_checkpoint(tmp_path, like).train_state, ensemble)
 
 
-def test_the_step_of_an_ensemble_may_be_one_of_numpy(tmp_path):
-    ensemble = jax.vmap(start)(jax.random.split(jax.random.key(0), 3))
-    assert save_checkpoint(tmp_path, ensemble._replace(step=np.full(3, 7, np.int32))).name == "7"
+def test_save_checkpoint__the_step_of_an_ensemble_may_be_one_of_numpy(tmp_path):
+    assert save_checkpoint(tmp_path, ensemble_of(np.full(3, 7, np.int32))).name == "7"
 
 
-def test_members_of_different_steps_have_no_step_to_be_named_by(tmp_path):
-    ensemble = jax.vmap(start)(jax.random.split(jax.random.key(0), 3))
+def test_save_checkpoint__names_members_of_different_steps(tmp_path):
     with pytest.raises(ArgumentError, match=r"train_state\.step"):
-        save_checkpoint(tmp_path, ensemble._replace(step=jnp.arange(3)))
+        save_checkpoint(tmp_path, ensemble_of(jnp.arange(3)))
 
 
-def test_copies_of_all_devices_are_no_ensemble(tmp_path):
-    with pytest.raises(DeviceStackedError):
-        save_checkpoint(tmp_path, hs.replicate(start(jax.random.key(0)), four()))
-
-
-def test_shapes_hold_no_numbers_to_save(tmp_path):
+def test_save_checkpoint__shapes_hold_no_numbers_to_save(tmp_path):
     with pytest.raises(ArgumentError, match="must be a"):
         save_checkpoint(tmp_path, jax.eval_shape(start, jax.random.key(0)))
     assert not list(tmp_path.iterdir())

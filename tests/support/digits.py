@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from support.models import cross_entropy
 
 import haiku_state as hs
 
@@ -26,14 +27,7 @@ def pair_of(axis=None):
 
 
 def update_of(optimizer, axis=None):
-    pair = pair_of(axis)
-
-    def loss_fn(params, state, rng, batch):
-        logits, state = pair.apply(params, state, rng, batch["inputs"])
-        labels = jax.nn.one_hot(batch["targets"], 10)
-        return -jnp.mean(jnp.sum(jax.nn.log_softmax(logits) * labels, axis=-1)), (state, {})
-
-    return hs.make_update(loss_fn, optimizer)
+    return hs.make_update(cross_entropy(pair_of(axis)), optimizer)
 
 
 @functools.cache
@@ -57,14 +51,6 @@ def on_one_device(optimizer, steps=STEPS):
         train_state, metrics = run(train_state, batch)
         losses.append(float(metrics["loss"]))
     return train_state, np.array(losses)
-
-
-def distance(one, other):
-    """The largest difference of two trees of numbers."""
-    return max(
-        float(np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64)).max(initial=0))
-        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
-    )
 
 
 ADAM = optax.adam(1e-3)

@@ -1,6 +1,7 @@
 """Answers that break, or try to pass without being right: data for ``test_sandbox``.
 
-Each is run in the place of an answer to ``counter``. ``RIGHT`` is a right one, which must not help.
+Each is run in the place of an answer to ``counter``. ``RIGHT`` is a right one, which must not help;
+``IMPURE`` gives the right results, and no more.
 """
 
 RIGHT = """
@@ -19,6 +20,20 @@ def count(state, increment):
 
 def reset(state):
     return None, state
+"""
+
+IMPURE = """
+total = 0
+
+
+def count(state, increment):
+    global total
+    total = 1
+    return increment, state + increment
+
+
+def reset(state):
+    return None, state * 0
 """
 
 TOO_LONG = "did not end within"
@@ -111,18 +126,8 @@ result.Result.passed = True
 import haiku_state as hs
 
 hs.explain = lambda *arguments: None
-total = 0
-
-
-def count(state, increment):
-    global total
-    total = 1
-    return increment, state + increment
-
-
-def reset(state):
-    return None, state * 0
-""",
+"""
+    + IMPURE,
     "is pure only when eager": """
 import jax
 
@@ -204,18 +209,8 @@ except ValueError as error:
 import haiku_state.exercises.sandbox.child as child
 
 child.explain = lambda *arguments: type("Report", (), {"findings": ()})
-total = 0
-
-
-def count(state, increment):
-    global total
-    total = 1
-    return increment, state + increment
-
-
-def reset(state):
-    return None, state * 0
-""",
+"""
+    + IMPURE,
     "replaces what compares": WRONG
     + """
 import haiku_state.exercises.sandbox.values as values
@@ -226,18 +221,8 @@ values.encoded = lambda tree: []
 import haiku_state as hs
 
 hs.explain.__code__ = (lambda *arguments, **more: None).__code__
-total = 0
-
-
-def count(state, increment):
-    global total
-    total = 1
-    return increment, state + increment
-
-
-def reset(state):
-    return None, state * 0
-""",
+"""
+    + IMPURE,
     "replaces a function of NumPy": WRONG + "import numpy as np\n\nnp.asarray = lambda x, *a: 0\n",
     "replaces a builtin": WRONG + "import builtins\n\nbuiltins.isinstance = lambda *a: True\n",
     "closes the channel": WRONG + "import os\n\nos.closerange(3, 100)\n",

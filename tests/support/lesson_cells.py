@@ -3,7 +3,7 @@
 from pathlib import Path
 from types import ModuleType
 
-from haiku_site.content import course
+from haiku_site import course
 from support import ROOT
 
 DOCS = ROOT / "docs"

@@ -17,7 +17,7 @@ GOLDEN = ROOT / "tests/modules/golden.json"
 
 
 class Case(NamedTuple):
-    """One module with one set of arguments."""
+    """One module with one set of arguments, under its public name."""
 
     name: str
     call: Callable
@@ -50,39 +50,39 @@ def _case(name, call, *shapes, dtype=jnp.float32, output=None, output_dtype=None
 
 
 CASES = [
-    _case("counter", lambda: hs.Counter()(), output=(), output_dtype=jnp.int32),
-    _case("moving_average", lambda x: hs.MovingAverage()(x), (3,)),
-    _case("moving_average_scalar", lambda x: hs.MovingAverage()(x), ()),
-    _case("moving_average_bfloat16", lambda x: hs.MovingAverage()(x), (3,), dtype=jnp.bfloat16),
-    _case("exponential", lambda x: hs.ExponentialMovingAverage(0.9)(x), (3,)),
+    _case("Counter", lambda: hs.Counter()(), output=(), output_dtype=jnp.int32),
+    _case("MovingAverage", lambda x: hs.MovingAverage()(x), (3,)),
+    _case("MovingAverage_scalar", lambda x: hs.MovingAverage()(x), ()),
+    _case("MovingAverage_bfloat16", lambda x: hs.MovingAverage()(x), (3,), dtype=jnp.bfloat16),
+    _case("ExponentialMovingAverage", lambda x: hs.ExponentialMovingAverage(0.9)(x), (3,)),
     _case(
-        "exponential_bfloat16",
+        "ExponentialMovingAverage_bfloat16",
         lambda x: hs.ExponentialMovingAverage(0.9)(x),
         (3,),
         dtype=jnp.bfloat16,
     ),
-    _case("batch_norm", lambda x: hs.BatchNorm(True, True, 0.9)(x, True), (8, 3)),
-    _case("batch_norm_eval", lambda x: _trained_then_eval(x), (8, 3)),
-    _case("batch_norm_bare", lambda x: hs.BatchNorm(False, False, 0.9)(x, True), (8, 3)),
+    _case("BatchNorm", lambda x: hs.BatchNorm(True, True, 0.9)(x, True), (8, 3)),
+    _case("BatchNorm_eval", lambda x: _trained_then_eval(x), (8, 3)),
+    _case("BatchNorm_bare", lambda x: hs.BatchNorm(False, False, 0.9)(x, True), (8, 3)),
     _case(
-        "batch_norm_nchw",
+        "BatchNorm_nchw",
         lambda x: hs.BatchNorm(True, True, 0.9, data_format="NCHW")(x, True),
         (4, 3, 2, 2),
     ),
     _case(
-        "batch_norm_bfloat16",
+        "BatchNorm_bfloat16",
         lambda x: hs.BatchNorm(True, True, 0.9)(x, True),
         (8, 3),
         dtype=jnp.bfloat16,
     ),
-    _case("regression", lambda x: hs.LinearRegression()(x, True), (8, 3), output=(8,)),
+    _case("LinearRegression", lambda x: hs.LinearRegression()(x, True), (8, 3), output=(8,)),
     _case(
-        "regression_normalized",
+        "LinearRegression_normalized",
         lambda x: hs.LinearRegression(True)(x, True),
         (8, 3),
         output=(8,),
     ),
-    _case("classifier", lambda x: hs.Classifier([8, 4], 10)(x, True), (8, 6), output=(8, 10)),
+    _case("Classifier", lambda x: hs.Classifier([8, 4], 10)(x, True), (8, 6), output=(8, 10)),
 ]
 
 

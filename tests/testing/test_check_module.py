@@ -411,7 +411,7 @@ def test_check_module__misuse_is_named(make, inputs, options, says):
         check_module(make, *inputs, **options)
 
 
-def test_law_report__one_line_a_law_with_the_page_of_a_broken_one():
+def test_lawreport__one_line_a_law_with_the_page_of_a_broken_one():
     report = check_module(BREAKS["devices_agree"], X)
     head, *lines = str(report).splitlines()
     assert head == "`averaging`: laws kept: 13, broken: 1, not applicable: 1"
@@ -425,7 +425,7 @@ def test_law_report__one_line_a_law_with_the_page_of_a_broken_one():
     assert "违反" in html
 
 
-def test_law_report__what_it_says_cannot_be_read_as_html():
+def test_lawreport__what_it_says_cannot_be_read_as_html():
     from haiku_state.testing import LawResult
 
     assert "<i>" not in LawReport("<i>", (LawResult("a", "broken", "b", "<i>"),))._repr_html_()

@@ -6,19 +6,29 @@ For each reason, the file and a regular expression for the lines that differ, as
 """
 
 EQUIVALENT: dict[str, list[tuple[str, str]]] = {
-    "the two are of the same length by construction": [
-        ("pure/functionalize.py", r"zip\(chosen, fields"),
-        ("storage/leaves.py", r"zip\(leaves.items\(\), names"),
-        ("update/train_state.py", r"zip\(leaves, arrays"),
-        ("storage/checkpoint.py", r"zip\(names, threads"),
-        ("storage/checkpoint.py", r"with_dicts\(places\)\).items\(\), \*\*\{\}"),
-        ("storage/checkpoint.py", r"\+.* in zip\(leaves.items\(\), columns, strict=False"),
-    ],
     "all shards of an array have one shape": [
         ("storage/arrays.py", r"\+.* shards\[ ?-?1\].data.shape"),
     ],
-    "test_what_two_processes_have_saved_one_restores notices it": [
-        ("storage/checkpoint.py", r"\+sums\[path\] = column\[0\] if is_copy else "),
+    "test_restore_checkpoint__what_two_processes_have_saved_one_restores notices it": [
+        ("storage/checkpoint.py", r"\+sums\[path\] = column\[0\] if "),
+    ],
+    "test_save_checkpoint__processes_that_save_different_checkpoints_say_so notices it": [
+        ("storage/checkpoint.py", r"\+processes.agree\("),
+    ],
+    "what is muted twice is put back twice": [
+        ("storage/checkpoint.py", r"\+if self._running > 2:"),
+    ],
+    "the name is random anyway": [
+        ("storage/arrays.py", r"\+part = target.with_name"),
+    ],
+    "only the second of the two is taken": [
+        ("inside/trace.py", r"\+return min\(found, .*default=\( ?-?\d, \(\)\)"),
+    ],
+    "the width of a letter is an estimate": [
+        ("inside/flow_picture.py", r"\+return sum\( 1[13].5 if ord"),
+    ],
+    "float32 is cast to float32": [
+        ("recipes/precision.py", r"\+return is_float\(leaf\) and .* < 5"),
     ],
     "all members of an ensemble are at the same step": [
         ("storage/checkpoint.py", r"np.ravel\(step\)\[ ?-?1\]"),
@@ -32,7 +42,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         ("storage/leaves.py", r"\+is_copied = data.is_fully_replicated or "),
         ("storage/checkpoint.py", r"\+if len\(data.sharding.device_set\) > "),
     ],
-    "test_what_lies_on_several_devices_comes_back_there notices it on JAX 0.6": [
+    "test_restore_checkpoint__what_lies_on_devices_comes_back_there notices it on JAX 0.6": [
         ("storage/leaves.py", r"\+is_copied = .* < 1"),
         ("storage/leaves.py", r"\+return np.asarray\(data\) if not is_copied"),
     ],
@@ -54,10 +64,11 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "nobody passes the number of traces": [
         ("update/runner.py", r"trace_count: int = .*\*\*\{\}"),
     ],
-    "test_train_states_that_differ_between_processes_are_named notices it": [
+    "test_runner__train_states_that_differ_between_processes_are_named notices it": [
         ("update/mesh.py", r"\+return count > 2 and "),
     ],
     "it takes more memory or time": [
+        ("recipes/accumulation.py", r"\+.*jax.checkpoint\(one_loss, \*\*\{\}\)"),
         ("storage/checkpoint.py", r"^-del nested"),
         ("storage/leaves.py", r"@.*jax.jit"),
         ("update/runner.py", r"^-self._made = "),

@@ -1,13 +1,16 @@
 """Small changes of the source, drawn at random: do the tests notice them?
 
-python tests/tools mutants modules pure update storage    40 changes of each room
+python tests/tools mutants modules pure haiku_site        40 changes of each room, or of the site
 python tests/tools mutants update/step.py --count 80      80 changes of one file
 python tests/tools mutants update/step.py --only "step + 1"    changes of lines with this text
 
 Cosmic Ray makes the changes, and two more are made here: a statement or a named argument is left
 out. What they cannot change is left out: annotations, and what is raised. Each change gets the
 tests that run its line, the quickest first, until one fails; ``--budget`` says for how many
-seconds of tests. The process has imported JAX, and each change lives in a fork of it alone.
+seconds of tests. The tests run in a fork of a process that has imported JAX. Meanwhile the file
+itself has the change, because tests start processes too; afterwards it is what it was before. The
+package must be installed as editable. A line that runs only in such processes gets the tests of
+its file, or of the room, as far as the budget goes. Slow tests do not run.
 
 The score is the share of the changes that a test noticed, without those in ``EQUIVALENT``, which
 change no result. A change that survives is either such a one, or it wants a sharper test.
@@ -19,8 +22,6 @@ import contextlib
 import difflib
 import functools
 import hashlib
-import importlib.machinery
-import importlib.util
 import itertools
 import json
 import os
@@ -37,6 +38,7 @@ from typing import Any, NamedTuple
 from tools import ROOT
 
 PACKAGE, BUILD = ROOT / "haiku_state", ROOT / "build/mutants"
+SITE = ROOT / "conf/sphinx"
 sys.path.insert(0, str(ROOT))  # what is changed is the source
 os.environ["HYPOTHESIS_STORAGE_DIRECTORY"] = str(BUILD / "hypothesis")
 
@@ -52,18 +54,23 @@ from cosmic_ray.plugins import get_operator, operator_names  # noqa: E402
 from coverage import Coverage  # noqa: E402
 from tools.equivalent_mutants import EQUIVALENT  # noqa: E402
 
-ROOMS = ("modules", "pure", "update", "storage")
-OTHERS = (
-    "recipes",
-    "errors/test_problems.py",
-    "errors/test_right_lines.py",
-    "test_five_ways.py",
-    "test_data.py",
+CORE = (
+    *("modules", "pure", "update", "recipes", "errors/test_problems.py"),
+    *("errors/test_right_lines.py", "test_five_ways.py", "test_data.py"),
 )
-TESTS = [
-    *(ROOT / "tests" / place for place in (*ROOMS, *OTHERS)),
-    *(PACKAGE / room for room in ROOMS),  # the examples of the docstrings
-]
+TESTS = {
+    **dict.fromkeys(("modules", "pure", "update"), CORE),
+    "recipes": ("recipes", "errors/test_right_lines.py"),
+    "storage": ("storage",),
+    "processes": ("processes", "test_exchange.py"),
+    "inside": ("inside", "commands/test_explain.py"),
+    "exercises": ("exercises", "commands/test_exercises.py"),
+    "commands": ("commands",),
+    "testing": ("testing",),
+    "errors": ("errors",),
+    "haiku_site": ("sphinx",),
+}
+"""The folders and files of tests that know a room; the examples of its docstrings do too."""
 NOT_PYTHON = {"core/VariableReplacer", "core/VariableInserter"}  # they need the names of variables
 
 
@@ -88,7 +95,7 @@ class Mutant(NamedTuple):
     @property
     def reason(self) -> str | None:
         """Why the change makes no difference, if that is known."""
-        name = self.file.relative_to(PACKAGE).as_posix()
+        name = name_of(self.file)
         for reason, changes in EQUIVALENT.items():
             for where, change in changes:
                 if where == name and re.search(change, self.change):
@@ -99,7 +106,19 @@ class Mutant(NamedTuple):
         return f"{self.file.relative_to(ROOT)}:{self.line}"
 
 
+def files_of(path: Path) -> list[Path]:
+    """The file, or those of the folder; not the exercises, whose tests are slow."""
+    found = sorted(path.rglob("*.py"))
+    return [path] if path.is_file() else [each for each in found if each.parent.name != "course"]
+
+
 Span = tuple[tuple[int, int], tuple[int, int]]
+Way = tuple[str, Callable[[], str]]  # the name of an operator, and what returns the changed text
+
+
+def name_of(file: Path) -> str:
+    """Return the name of a file, such as update/step.py or haiku_site/progress.py."""
+    return file.relative_to(PACKAGE if PACKAGE in file.parents else SITE).as_posix()
 
 
 def span_of(node: Any) -> Span:
@@ -107,7 +126,7 @@ def span_of(node: Any) -> Span:
 
 
 def left_out(tree: ast.Module) -> Iterator[Span]:
-    """The places where a change says nothing: types, and what is raised."""
+    """The places where a change says nothing: types, what is raised, ``strict`` of a ``zip``."""
     for node in ast.walk(tree):
         match node:
             case ast.arg(annotation=ast.expr() as types) | ast.AnnAssign(annotation=types):
@@ -118,41 +137,50 @@ def left_out(tree: ast.Module) -> Iterator[Span]:
                 yield span_of(node)
             case ast.Raise(exc=ast.expr() as error):
                 yield span_of(error)
+            case ast.Call(func=ast.Name("zip"), keywords=[strict]):
+                yield span_of(strict)
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias":
             yield span_of(node)
 
 
-def mutants(file: Path) -> dict[Span, list[Mutant]]:
-    """All changes of a file, by the place that changes."""
+def ways(file: Path) -> dict[Span, list[Way]]:
+    """Return how each place of a file can change; to change the text takes long in a long file."""
     source = file.read_text("utf-8")
     original = ast.parse(source)
     avoided = [*left_out(original)]
-    found: dict[Span, list[Mutant]] = defaultdict(list)
-
-    def add(place: Span, operator: str, text: str | None) -> None:
-        if any(start <= place[0] and place[1] <= end for start, end in avoided):
-            return
-        try:
-            changed = ast.parse(text or source)
-        except SyntaxError:
-            return
-        if ast.dump(changed) != ast.dump(original):
-            found[place].append(Mutant(file, place[0][0], operator, text or ""))
-
-    nodes = [*ast_nodes(get_ast(source))]
+    found: dict[Span, list[Way]] = defaultdict(list)
+    lines, nodes = source.splitlines(), [*ast_nodes(get_ast(source))]
     for name in sorted({*operator_names()} - NOT_PYTHON):
         operator = get_operator(name)()
         places = (place for node in nodes for place in operator.mutation_positions(node))
         for i, place in enumerate(places):
-            with contextlib.suppress(AttributeError):  # of `except module.Error`
-                add(place, name.removeprefix("core/"), mutate_code(source, operator, i))
-    for place, operator, new in removals(original):
-        lines = source.splitlines(keepends=True)
-        starts = [0, *itertools.accumulate(len(line.encode()) for line in lines)]
+            (line, column), _end = place
+            if not lines[line - 1].startswith("*,", column):  # of a signature, and no product
+                change = functools.partial(mutate_code, source, operator, i)
+                found[place].append((name.removeprefix("core/"), change))
+    starts = [0, *itertools.accumulate(map(len, source.encode().splitlines(keepends=True)))]
+    for place, name, new in removals(original):
         start, end = (starts[line - 1] + column for line, column in place)
-        raw = source.encode()
-        add(place, operator, (raw[:start] + new.encode() + raw[end:]).decode())
-    return found
+        text = source.encode()[:start] + new.encode() + source.encode()[end:]
+        found[place].append((name, text.decode))
+    return {
+        place: each
+        for place, each in found.items()
+        if not any(start <= place[0] and place[1] <= end for start, end in avoided)
+    }
+
+
+def mutant_of(file: Path, place: Span, way: Way) -> Mutant | None:
+    """Change a place in one way; None if the change is no program, is no change, or is known."""
+    operator, change = way
+    try:
+        text = change()
+        changed = ast.parse(text)
+    except (SyntaxError, AttributeError, TypeError):  # Cosmic Ray fails at `except module.Error`
+        return None
+    mutant = Mutant(file, place[0][0], operator, text)
+    is_same = ast.dump(changed) == ast.dump(ast.parse(file.read_text("utf-8")))
+    return None if is_same or mutant.reason else mutant
 
 
 def removals(tree: ast.Module) -> Iterator[tuple[Span, str, str]]:
@@ -172,13 +200,23 @@ def removals(tree: ast.Module) -> Iterator[tuple[Span, str, str]]:
                         yield span_of(each), "RemoveArgument", "**{}"
 
 
-def drawn(files: list[Path], count: int, seed: int) -> list[Mutant]:
+def drawn(files: list[Path], seed: int) -> Iterator[Mutant]:
     """Changes at different places, each place as probable as another."""
-    places = [each for file in files for _, each in sorted(mutants(file).items())]
+    places = [(file, *each) for file in files for each in sorted(ways(file).items())]
     draw = random.Random(seed)
     draw.shuffle(places)
-    chosen = (draw.choice(place) for place in places)
-    return [*itertools.islice((m for m in chosen if m.reason is None), count)]
+    for file, place, each in places:
+        draw.shuffle(each)
+        yield from itertools.islice(filter(None, (mutant_of(file, place, way) for way in each)), 1)
+
+
+def of_lines(files: list[Path], text: str) -> Iterator[Mutant]:
+    """All changes of the lines that have a text."""
+    for file in files:
+        lines = file.read_text("utf-8").splitlines()
+        for place, each in sorted(ways(file).items()):
+            if text in lines[place[0][0] - 1]:
+                yield from filter(None, (mutant_of(file, place, way) for way in each))
 
 
 # ---- The tests
@@ -231,6 +269,7 @@ def in_fork(work: Callable[[], Any], seconds: float, log: Path) -> Any:
     result.unlink(missing_ok=True)
     if not (child := os.fork()):
         os.setsid()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for stream in (1, 2):
             os.dup2(output, stream)
@@ -241,12 +280,17 @@ def in_fork(work: Callable[[], Any], seconds: float, log: Path) -> Any:
             result.write_text(json.dumps(f"{type(error).__name__}: {error}"), "utf-8")
         os._exit(0)
     end = time.monotonic() + seconds
-    while os.waitpid(child, os.WNOHANG) == (0, 0):
-        if time.monotonic() > end:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
+    try:
+        while os.waitpid(child, os.WNOHANG) == (0, 0):
+            if time.monotonic() > end:
+                raise TimeoutError
+            time.sleep(0.05)
+    except BaseException as error:  # as a SIGTERM to this process
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        if isinstance(error, TimeoutError):
             return "it took too long"
-        time.sleep(0.05)
+        raise
     return json.loads(result.read_text("utf-8")) if result.exists() else "the process died"
 
 
@@ -258,11 +302,12 @@ class Tests(NamedTuple):
 
     def of(self, mutant: Mutant, budget: float) -> list[str]:
         """The tests that run the line of a change, those of its own file first."""
-        lines = self.lines.get(mutant.file.relative_to(PACKAGE).as_posix(), {})
+        lines = self.lines.get(name_of(mutant.file), {})
         texts = mutant.file.read_text("utf-8").splitlines()
         statement = {texts[line - 1].strip() for line in statement_of(mutant)}
         running = {test for text in statement for test in lines.get(text, ())}
         running = running or {test for tests in lines.values() for test in tests}
+        running = running or {*self.seconds}  # the file runs in other processes only
         room, name = mutant.file.parent.name, mutant.file.stem
 
         def rank(test: str) -> tuple[bool, bool, float]:
@@ -283,30 +328,32 @@ class Tests(NamedTuple):
 def statement_of(mutant: Mutant) -> range:
     """The lines of the statement that has the change, of a compound one those of its head.
 
-    Of a function it is the body: its head runs once, when the module is imported.
+    Of a function it is the body: its head runs once, when the module is imported. So does what is
+    in no function, and has no lines here.
     """
-    found = range(mutant.line, mutant.line + 1)
+    found, is_in_function = range(mutant.line, mutant.line + 1), False
     for node in ast.walk(ast.parse(mutant.file.read_text("utf-8"))):
         if not isinstance(node, ast.stmt):
             continue
         decorators = getattr(node, "decorator_list", [])
         first = min(each.lineno for each in (node, *decorators))
         if first <= mutant.line <= node.end_lineno:
+            is_in_function |= isinstance(node, ast.FunctionDef)
             body = getattr(node, "body", None)
             end = body[0].lineno - 1 if body else node.end_lineno
             if mutant.line <= end:
                 found = range(node.lineno, max(node.lineno, end) + 1)
                 if isinstance(node, ast.FunctionDef):
                     found = range(end + 1, node.end_lineno + 1)
-    return found
+    return found if is_in_function else range(0)
 
 
-def all_tests() -> Tests:
+def tests_of(room: str) -> Tests:
     """Run each file of tests once for each state of it, and record which lines its tests run."""
     seconds: dict[str, float] = {}
     lines: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for place in TESTS:
-        for file in sorted(place.rglob("*.py")) or [place]:
+    for place in [*(ROOT / "tests" / each for each in TESTS[room]), PACKAGE / room]:
+        for file in files_of(place):
             text = file.read_bytes()
             if not file.name.startswith("test_") and b">>> " not in text:
                 continue
@@ -331,7 +378,7 @@ def all_tests() -> Tests:
 
 def record(name: str) -> Any:
     """Run the tests of one file; return the seconds of each, and which lines each of them runs."""
-    coverage = Coverage(data_file=None, source=[str(PACKAGE)])
+    coverage = Coverage(data_file=None, source=[str(PACKAGE), str(SITE)])
     recorder = Recorder(coverage=coverage)
     coverage.start()
     run([name], recorder)
@@ -340,7 +387,7 @@ def record(name: str) -> Any:
     for file in (data := coverage.get_data()).measured_files():
         # by the text of a line, so that the record outlives an edit of other lines
         texts = Path(file).read_text("utf-8").splitlines()
-        found = lines[Path(file).relative_to(PACKAGE).as_posix()] = defaultdict(list)
+        found = lines[name_of(Path(file))] = defaultdict(list)
         for line, tests in data.contexts_by_lineno(file).items():
             found[texts[line - 1].strip()] += [
                 test for test in tests if test and test not in recorder.failed
@@ -348,31 +395,17 @@ def record(name: str) -> Any:
     return {"seconds": recorder.seconds, "lines": lines, "failed": recorder.failed}
 
 
-class Loader(importlib.machinery.SourceFileLoader):
-    """Load the changed text of a file."""
-
-    def __init__(self, name: str, mutant: Mutant) -> None:
-        super().__init__(name, str(mutant.file))
-        self.mutant = mutant
-
-    def get_code(self, fullname: str) -> Any:
-        return compile(self.mutant.text, self.path, "exec", dont_inherit=True)
-
-
-class Finder:
-    """Find the one module that is changed."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-        parts = mutant.file.relative_to(ROOT).with_suffix("").parts
-        self.name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != self.name:
-            return None
-        return importlib.util.spec_from_file_location(
-            name, self.mutant.file, loader=Loader(name, self.mutant)
-        )
+@contextlib.contextmanager
+def on_disk(mutant: Mutant) -> Iterator[None]:
+    """Put a change into its file, and take it out again, unless somebody else has written there."""
+    before, times = mutant.file.read_bytes(), mutant.file.stat()
+    mutant.file.write_text(mutant.text, "utf-8")
+    try:
+        yield
+    finally:
+        assert mutant.file.read_text("utf-8") == mutant.text, f"{mutant.file} was edited"
+        mutant.file.write_bytes(before)
+        os.utime(mutant.file, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def noticed(mutant: Mutant, tests: Tests, budget: float) -> str | None:
@@ -382,14 +415,14 @@ def noticed(mutant: Mutant, tests: Tests, budget: float) -> str | None:
         return None
 
     def test() -> Any:
-        sys.meta_path.insert(0, Finder(mutant))
         recorder = Recorder(chosen)
         files = [*dict.fromkeys(test.partition("::")[0] for test in chosen)]
         code = run(files, recorder, "-x")
         return None if code == 0 else (recorder.failed or [f"pytest ended with {code}"])[0]
 
     expected = sum(tests.seconds[test] for test in chosen)
-    return in_fork(test, 120 + 10 * expected, BUILD / "tests.log")
+    with on_disk(mutant):
+        return in_fork(test, 120 + 10 * expected, BUILD / "tests.log")
 
 
 # ---- The command
@@ -407,20 +440,16 @@ def main() -> int:
     parser.add_argument("--only", help="each change of the lines that have this text")
     options = parser.parse_args()
     BUILD.mkdir(parents=True, exist_ok=True)
-    assert not any(name.startswith("haiku_state") for name in sys.modules)
-    tests = all_tests()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # a changed file is restored
+    assert not any(name.startswith(("haiku_state", "haiku_site")) for name in sys.modules)
     all_killed = True
     for place in options.places:
-        path = PACKAGE / place
-        files = [path] if path.is_file() else sorted(path.rglob("*.py"))
-        chosen = drawn(files, options.count if not options.only else 10**6, options.seed)
-        if options.only:
-            chosen = [m for f in files for each in mutants(f).values() for m in each]
-            chosen = [
-                m
-                for m in chosen
-                if options.only in m.file.read_text("utf-8").splitlines()[m.line - 1]
-            ]
+        room = place.partition("/")[0]
+        path = (PACKAGE if (PACKAGE / room).exists() else SITE) / place
+        files = files_of(path)
+        tests = tests_of(room)
+        found = of_lines(files, options.only) if options.only else drawn(files, options.seed)
+        chosen = [*itertools.islice(found, None if options.only else options.count)]
         alive = []
         for mutant in chosen:
             began = time.monotonic()

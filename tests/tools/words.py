@@ -16,7 +16,7 @@ if __name__ == "__main__":  # before JAX starts
 
 
 import jax
-from haiku_site.content.error_cases import all_raised
+from haiku_site.features.error_cards.calls import all_raised
 from tools import ROOT
 
 FILE = ROOT / "tests/errors/words.txt"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from haiku_site.content.course import OF_THE_BUILD, course
+from haiku_site.course import OF_THE_BUILD, course
 from myst_nb.core.read import read_myst_markdown_notebook
 from support.lesson_cells import DOCS, cells
 from tools.lessons.compare import Exemption, differences, outcome, outcomes, stale

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import jax
 import pytest
-from haiku_site.content.compatibility import MESSAGES
+from haiku_site.features.compatibility import MESSAGES
 from packaging.version import Version
 from support import constraint_files
 from support.user import User

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from haiku_site.content.course import course, tasks
+from haiku_site.course import course, tasks
 from support.lesson_cells import DOCS
 
 TESTS = Path(__file__).parents[1]

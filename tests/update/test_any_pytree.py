@@ -11,13 +11,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from support.models import line, rows
 from support.runners import RUNNERS
+from support.tolerances import FEW_ROUNDINGS, MANY_ROUNDINGS
 
 import haiku_state as hs
-
-
-def model():
-    return hs.pure_pair(lambda x: hs.LinearRegression()(x, True))
 
 
 class Rows(NamedTuple):
@@ -54,24 +52,28 @@ SHAPES = {
 }
 
 
+# the shape of a loss where it is not a single one
+LOSSES = {"scan_update": (3,), "vmap_update": (2,), "own batches": (2,)}
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", [*RUNNERS, "own batches"])
-def test_any_pytree_is_a_batch_on_every_runner(name, shape):
+def test_runner__trains_and_evaluates_on_any_pytree(name, shape):
     make, parts = SHAPES[shape]
     runner = (
         (lambda u: hs.vmap_update(u, shared_batch=False))
         if name == "own batches"
         else RUNNERS[name]
     )
-    pair = model()
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(48, 3)).astype(np.float32), rng.normal(size=48).astype(np.float32)
+    pair = line()
+    x, y = rows(48).values()
     data = make(x, y)
 
     def loss_fn(params, state, key, batch):
         inputs, targets = parts(batch)
         prediction, state = pair.apply(params, state, key, inputs)
-        return jnp.mean((prediction - targets) ** 2), (state, {})
+        loss = jnp.mean((prediction - targets) ** 2)
+        return loss, (state, {"twice": 2 * loss})
 
     def metrics_fn(params, state, batch):
         inputs, targets = parts(batch)
@@ -80,28 +82,32 @@ def test_any_pytree_is_a_batch_on_every_runner(name, shape):
 
     sgd = optax.sgd(0.1)
     ts = hs.init_train_state(pair.init, sgd, jax.random.key(0), x)
-    w = np.zeros(4)
+    w, losses = np.zeros(4), []
     for i in range(3):
-        rows = slice(16 * i, 16 * i + 16)
-        one = np.c_[x[rows], np.ones(16)].astype(np.float64)
-        w -= 0.1 * 2 / 16 * one.T @ (one @ w - y[rows])
-    update_run, evaluate = (
-        runner(hs.make_update(loss_fn, sgd)),
-        runner(hs.make_evaluate(metrics_fn)),
-    )
-    placed = update_run.place(ts)
-    for batch in update_run.feed_all(hs.batches(data, 16)):
-        placed, _ = update_run(placed, batch)
-    final = update_run.one(placed).params["linear_regression"]
-    np.testing.assert_allclose(np.r_[final["w"], final["b"]], w, atol=1e-6)
+        part = slice(16 * i, 16 * i + 16)
+        one = np.c_[x[part], np.ones(16)].astype(np.float64)
+        error = one @ w - y[part]
+        losses.append(np.mean(error**2))
+        w -= 0.1 * 2 / 16 * one.T @ error
+    run, evaluate = runner(hs.make_update(loss_fn, sgd)), runner(hs.make_evaluate(metrics_fn))
+    placed, history = run.place(ts), []
+    for batch in run.feed_all(hs.batches(data, 16)):
+        placed, metrics = run(placed, batch)
+        loss = metrics["loss"]
+        assert loss.shape == LOSSES.get(name, ())
+        np.testing.assert_array_equal(metrics["twice"], 2 * loss)
+        history += loss.tolist() if name == "scan_update" else [np.ravel(loss)[0]]
+    final = run.one(placed).params["linear_regression"]
+    np.testing.assert_allclose(np.r_[final["w"], final["b"]], w, atol=FEW_ROUNDINGS)
+    np.testing.assert_allclose(history, losses, rtol=MANY_ROUNDINGS)
     found = hs.mean_metrics(evaluate(placed, b) for b in evaluate.feed_all(hs.batches(data, 16)))
     true = np.mean((np.c_[x, np.ones(48)] @ w - y) ** 2)
-    assert found["error"] == pytest.approx(true, rel=1e-5)
+    assert found["error"] == pytest.approx(true, rel=MANY_ROUNDINGS)
 
 
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("key", [jax.random.key, jax.random.PRNGKey])
-def test_each_member_has_a_key_of_its_own(key):
+def test_vmap_update__gives_each_member_a_key_of_its_own(key):
     with jax.legacy_prng_key("allow"):
         members_differ(key)
 

@@ -6,7 +6,9 @@ import numpy as np
 import optax
 import pytest
 from jax.sharding import Mesh
-from support.runners import RUNNERS, four, mesh, two_axes
+from support.models import rows
+from support.runners import every_runner, four, mesh, two_axes
+from support.tolerances import FEW_ROUNDINGS, MANY_ROUNDINGS
 
 import haiku_state as hs
 from haiku_state import compat
@@ -38,8 +40,8 @@ def context(request):
         yield
 
 
-@pytest.mark.parametrize("name", RUNNERS)
-def test_every_runner_trains_and_evaluates_under_a_mesh(context, name):
+@every_runner
+def test_runner__trains_and_evaluates_under_a_mesh(context, runner):
     def apply(params, batch):
         return batch["inputs"] @ params["linear"]["w"] - batch["targets"]
 
@@ -49,28 +51,27 @@ def test_every_runner_trains_and_evaluates_under_a_mesh(context, name):
     def metrics_fn(params, state, batch):
         return {"error": jnp.square(apply(params, batch))}, state
 
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(48, 3)).astype(np.float32), rng.normal(size=48).astype(np.float32)
+    x, y = rows(48).values()
     data, sgd = {"inputs": x, "targets": jnp.asarray(y)}, optax.sgd(0.1)
     w = np.zeros(3)
-    for rows in (slice(0, 16), slice(16, 32), slice(32, 48)):
-        w -= 0.1 * 2 / 16 * x[rows].T.astype(np.float64) @ (x[rows] @ w - y[rows])
+    for part in (slice(0, 16), slice(16, 32), slice(32, 48)):
+        w -= 0.1 * 2 / 16 * x[part].T.astype(np.float64) @ (x[part] @ w - y[part])
 
     train_state = hs.init_train_state(
         lambda rng, x: ({"linear": {"w": jnp.zeros(3)}}, {}), sgd, jax.random.key(0), x
     )
     run, evaluate = (
-        RUNNERS[name](step) for step in (hs.make_update(loss_fn, sgd), hs.make_evaluate(metrics_fn))
+        runner(step) for step in (hs.make_update(loss_fn, sgd), hs.make_evaluate(metrics_fn))
     )
     placed = run.place(train_state)
     for batch in run.feed_all(hs.batches(data, 16)):
         placed, _metrics = run(placed, batch)
     found = hs.mean_metrics(evaluate(placed, b) for b in evaluate.feed_all(hs.batches(data, 16)))
-    np.testing.assert_allclose(run.one(placed).params["linear"]["w"], w, atol=1e-6)
-    assert found["error"] == pytest.approx(np.mean((x @ w - y) ** 2), rel=1e-5)
+    np.testing.assert_allclose(run.one(placed).params["linear"]["w"], w, atol=FEW_ROUNDINGS)
+    assert found["error"] == pytest.approx(np.mean((x @ w - y) ** 2), rel=MANY_ROUNDINGS)
 
 
-def test_copies_are_made_compared_averaged_and_read_under_a_mesh(context):
+def test_replicate__copies_are_compared_averaged_and_read_under_a_mesh(context):
     tree = {"mean": jnp.arange(3.0), "key": jax.random.key(0)}
     copies = hs.replicate({"mean": np.arange(3.0, dtype=np.float32)}, four())
     hs.assert_replicas_equal(copies)
@@ -83,7 +84,7 @@ def test_copies_are_made_compared_averaged_and_read_under_a_mesh(context):
     assert on_mesh["mean"].sharding.mesh == mesh()
 
 
-def test_a_loss_function_on_a_mesh_may_name_axes_alone():
+def test_shard_update__a_loss_function_may_name_axes_alone():
     """With the runner's own mesh in the context, as JAX's documentation begins."""
 
     def step(total, batch, *, axis_name=None):
@@ -96,11 +97,11 @@ def test_a_loss_function_on_a_mesh_may_name_axes_alone():
         assert run.one(total).item() == 9
 
 
-@pytest.mark.parametrize("name", RUNNERS)
-def test_a_step_is_lowered_under_a_mesh(context, name):
+@every_runner
+def test_runner__lowers_a_step_under_a_mesh(context, runner):
     def step(total, batch, *, axis_name=None):
         return total + jnp.float32(1), {"sum": jnp.sum(batch) * 2}
 
-    run = RUNNERS[name](step)
+    run = runner(step)
     total, batch = run.place(jnp.float32(0)), run.feed(np.ones(8, np.float32))
     assert run.lower(total, batch).compile().memory_analysis() is not None

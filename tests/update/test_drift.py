@@ -4,8 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from support.runners import RUNNERS
+from support.runners import each, every_runner, train
 
+import haiku_state as hs
 from haiku_state.errors import (
     StateDtypeError,
     StateShapeError,
@@ -18,6 +19,9 @@ pytestmark = pytest.mark.usefixtures("standard_promotion")
 
 def start():
     return {"alpha": jnp.float32(0), "count": jnp.int32(0), "w": jnp.zeros(2)}
+
+
+BATCH = {"x": np.ones(8, np.float32)}
 
 
 def step_of(name, change):
@@ -57,52 +61,42 @@ DRIFTS = {
 
 
 @pytest.mark.parametrize("drift", DRIFTS)
-@pytest.mark.parametrize("name", RUNNERS)
-def test_a_leaf_that_drifts_is_named(name, drift):
+@every_runner
+def test_runner__names_a_leaf_that_drifts_and_keeps_the_train_state(runner, drift):
     leaf, change, error, text = DRIFTS[drift]
-    run = RUNNERS[name](step_of(leaf, change))
+    run = runner(step_of(leaf, change))
+    placed = run.place(start())
     with pytest.raises(error, match=text) as caught:
-        run(run.place(start()), run.feed({"x": np.ones(8, np.float32)}))
+        run(placed, run.feed(BATCH))
     assert "train_state[" in str(caught.value)
     assert "wrong:" not in str(caught.value)
+    assert jax.tree.all(jax.tree.map(lambda leaf: bool(jnp.all(leaf == 0)), placed))
 
 
-@pytest.mark.parametrize("name", ["jit", "scan", "vmap"])
-def test_a_leaf_that_begins_weak_is_named(name):
+@each("jit_update", "scan_update", "vmap_update")
+def test_runner__names_a_leaf_that_begins_weak(runner):
     """As SAC's ``alpha = jnp.asarray(0.)``, which the optimizer makes strong."""
-    run = RUNNERS[name](step_of("alpha", lambda alpha: alpha - jnp.float32(0.1)))
+    run = runner(step_of("alpha", lambda alpha: alpha - jnp.float32(0.1)))
     weak = {**start(), "alpha": jnp.asarray(0.0)}
     with pytest.raises(
         WeakTypeError, match=r"train_state\['alpha'\]: weak float32\[2?\] -> float32"
     ):
-        run(run.place(weak), run.feed({"x": np.ones(8, np.float32)}))
+        run(run.place(weak), run.feed(BATCH))
 
 
-@pytest.mark.parametrize("name", RUNNERS)
-def test_a_step_that_keeps_its_types_compiles_once(name):
-    run = RUNNERS[name](step_of("count", lambda n: n + 1))
-    train_state, batch = run.place(start()), run.feed({"x": np.ones(8, np.float32)})
-    for _ in range(3):
-        train_state, _ = run(train_state, batch)
-    assert run.one(train_state)["count"] == 3
+@every_runner
+def test_runner__compiles_a_step_that_keeps_its_types_once(runner):
+    run = runner(step_of("count", lambda n: n + 1))
+    train_state, _ = train(run, start(), 3 * [BATCH])
+    assert train_state["count"] == 3
     assert run.trace_count == 1
 
 
-@pytest.mark.parametrize("name", RUNNERS)
-def test_the_train_state_outlives_the_error(name):
-    leaf, change, error, _ = DRIFTS["dtype"]
-    run = RUNNERS[name](step_of(leaf, change))
-    placed = run.place(start())
-    with pytest.raises(error):
-        run(placed, run.feed({"x": np.ones(8, np.float32)}))
-    assert jax.tree.all(jax.tree.map(lambda leaf: bool(jnp.all(leaf == 0)), placed))
-
-
-def test_an_error_of_the_step_itself_is_not_hidden_by_a_scan():
+def test_scan_update__does_not_hide_an_error_of_the_step():
     def step(train_state, batch, *, axis_name=None):
         raise TypeError("mine")
 
-    run = RUNNERS["scan"](step)
+    run = hs.scan_update(step)
     with pytest.raises(TypeError, match="mine") as caught:
-        run(run.place(start()), run.feed({"x": np.ones(8, np.float32)}))
+        run(run.place(start()), run.feed(BATCH))
     assert caught.value.__context__ is None

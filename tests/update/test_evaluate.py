@@ -1,12 +1,15 @@
 """An evaluation step: one mean on every runner, and nothing of the train state changes."""
 
+from typing import Any, NamedTuple
+
 import haiku as hk
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from support.digits import SGD, start
-from support.runners import RUNNERS
+from support.runners import every_runner
+from support.tolerances import FEW_ROUNDINGS, MANY_ROUNDINGS
 
 import haiku_state as hs
 from haiku_state.errors import (
@@ -43,78 +46,102 @@ def expected():
     return data, {"accuracy": right.mean(), "norm": np.square(logits).sum(-1).mean()}
 
 
-@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
-def test_each_runner_gives_the_mean_over_all_examples(runner, expected):
+def x_alone(params, state, batch):
+    return {"x": batch["x"]}, state
+
+
+def empty():
+    return hs.TrainState({}, {}, (), jax.random.key(0), jnp.int32(0))
+
+
+ROWS_OF_ONES = {"x": np.ones(8, np.float32)}
+
+
+@every_runner
+def test_make_evaluate__gives_the_mean_over_all_examples(runner, expected):
     data, means = expected
     run = runner(hs.make_evaluate(metrics_fn))
     placed = run.place(start(SGD))
     padded = run.feed_all(hs.batches(data, 32, remainder="pad"))
     found = hs.mean_metrics(run(placed, batch) for batch in padded)
-    assert found == pytest.approx(means, rel=1e-5)
+    assert found == pytest.approx(means, rel=MANY_ROUNDINGS)
     assert not any(leaf.is_deleted() for leaf in jax.tree.leaves(placed))
     assert run.trace_count == 1
     kept = run.one(placed)
     jax.tree.map(np.testing.assert_array_equal, kept[:3], start(SGD)[:3])
 
 
-@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
-def test_no_rows_but_padded_ones_count_for_nothing(runner):
-    run = runner(hs.make_evaluate(lambda params, state, batch: ({"x": batch["x"]}, state)))
+@every_runner
+def test_make_evaluate__padded_rows_alone_count_for_nothing(runner):
+    run = runner(hs.make_evaluate(x_alone))
     batch = {"x": np.full(8, np.nan, np.float32), "mask": np.zeros(8, np.float32)}
-    metrics = run(run.place(start(SGD)), run.feed(batch))
+    metrics = run(run.place(empty()), run.feed(batch))
     assert np.all(metrics["examples"] == 0)
     assert np.all(metrics["x"] == 0)
     assert np.isnan(hs.mean_metrics([metrics])["x"])
 
 
-def test_half_precision_and_integers_are_averaged_in_float32():
+def test_make_evaluate__averages_half_precision_and_integers_in_float32():
     half = np.full(4, 60000, np.float16)  # whose sum is more than float16 holds
     evaluate = hs.make_evaluate(lambda params, state, batch: (dict(batch), state))
-    metrics = evaluate(start(SGD), {"half": half, "count": np.arange(4)})
+    metrics = evaluate(empty(), {"half": half, "count": np.arange(4)})
     assert (metrics["half"], metrics["count"], metrics["examples"]) == (60000, 1.5, 4)
     assert {leaf.dtype for leaf in metrics.values()} == {np.dtype(np.float32)}
 
 
 @pytest.mark.parametrize("kind", [bool, np.int8, np.float16, jnp.bfloat16])
-def test_examples_are_counted_in_float32_whatever_the_mask_is(kind):
-    evaluate = hs.make_evaluate(lambda params, state, batch: ({"x": batch["x"]}, state))
+def test_make_evaluate__counts_examples_in_float32_whatever_the_mask_is(kind):
     rows = 4096 + 3  # more than half precision or an int8 can count
     mask = np.arange(rows) != 0
     x = np.where(mask, 2, 5).astype(np.float32)
-    metrics = evaluate(start(SGD), {"x": x, "mask": jnp.asarray(mask, kind)})
+    metrics = hs.make_evaluate(x_alone)(empty(), {"x": x, "mask": jnp.asarray(mask, kind)})
     assert (metrics["x"], metrics["examples"]) == (2, rows - 1)
     assert {leaf.dtype for leaf in metrics.values()} == {np.dtype(np.float32)}
 
 
-@pytest.mark.parametrize("result", [{"loss": jnp.float32(1)}, jnp.ones(8), {"loss": jnp.ones(3)}])
-def test_a_metric_that_is_not_one_number_for_each_example_is_named(result):
-    run = hs.jit_update(hs.make_evaluate(lambda params, state, batch: (result, state)))
-    with pytest.raises(
-        ArgumentError, match="named arrays with one entry for each row of the batch"
-    ):
-        run(start(SGD), {"x": np.ones(8, np.float32)})
+@pytest.mark.parametrize(
+    ("result", "batch"),
+    [
+        ({"loss": jnp.float32(1)}, ROWS_OF_ONES),
+        (jnp.ones(8), ROWS_OF_ONES),
+        ({"loss": jnp.ones(3)}, ROWS_OF_ONES),
+        ({"a": np.ones(4), "b": np.ones(2)}, {"a": np.ones(4), "b": np.ones(2)}),
+        ({"a": np.float32(4)}, {"a": np.float32(4)}),
+    ],
+)
+def test_make_evaluate__names_a_metric_that_is_not_one_number_for_each_example(result, batch):
+    evaluate = hs.make_evaluate(lambda params, state, batch: (result, state))
+    for run in (evaluate, hs.jit_update(evaluate)):
+        with pytest.raises(ArgumentError, match="named arrays with one entry for each row of the"):
+            run(empty(), batch)
 
 
-def test_stacked_replicas_are_named():
+def test_make_evaluate__refuses_a_metric_named_examples():
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"examples": batch}, state))
+    with pytest.raises(ArgumentError, match='none of them named "examples"'):
+        evaluate(empty(), np.ones(3))
+
+
+def test_make_evaluate__names_stacked_replicas():
     run = hs.jit_update(hs.make_evaluate(metrics_fn))
     with pytest.raises(DeviceStackedError, match=r"^train_state\.step has shape"):
-        run(hs.replicate(start(SGD)), {"x": np.ones(8, np.float32)})
+        run(hs.replicate(start(SGD)), ROWS_OF_ONES)
 
 
-def test_the_means_of_batches_count_by_their_examples():
+def test_mean_metrics__counts_batches_by_their_examples():
     """As one mean in float64, also of stacks, and of what Python and NumPy give."""
     rng = np.random.default_rng(0)
     values, counts = rng.normal(0, 1, 6), rng.integers(1, 9, 6)
     single = [{"x": v, "examples": c} for v, c in zip(values[:3], counts[:3], strict=True)]
     stack = {"x": jnp.asarray(values[3:], jnp.float32), "examples": counts[3:]}
     found = hs.mean_metrics(iter([*single, stack]))
-    assert found["x"] == pytest.approx(np.average(values, weights=counts), rel=1e-6)
+    assert found["x"] == pytest.approx(np.average(values, weights=counts), rel=FEW_ROUNDINGS)
     assert hs.mean_metrics([]) == {}
 
 
-@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
+@every_runner
 @pytest.mark.parametrize("is_training", [True, False])
-def test_an_evaluation_that_learns_is_named(runner, is_training):
+def test_make_evaluate__names_an_evaluation_that_learns(runner, is_training):
     pair = hk.transform_with_state(lambda x, flag: hs.Classifier([32], 10, 0.9)(x, flag))
 
     def metrics_fn(params, state, batch):
@@ -138,39 +165,35 @@ def test_an_evaluation_that_learns_is_named(runner, is_training):
         lambda params, state, batch: ({"x": batch["x"]}, state, 1),
     ],
 )
-@pytest.mark.parametrize("runner", RUNNERS.values(), ids=RUNNERS)
-def test_metrics_without_the_state_are_named(runner, metrics_fn):
+@every_runner
+def test_make_evaluate__names_metrics_without_the_state(runner, metrics_fn):
     run = runner(hs.make_evaluate(metrics_fn))
     with pytest.raises(ArgumentError, match=r"but it must be \(metrics, state\)"):
-        run(run.place(start(SGD)), run.feed({"x": np.ones(8, np.float32)}))
+        run(run.place(empty()), run.feed(ROWS_OF_ONES))
 
 
-def test_a_state_that_lost_a_name_is_named():
+def test_make_evaluate__names_a_state_that_lost_a_name():
     def metrics_fn(params, state, batch):
         return {"x": batch["x"]}, dict(list(state.items())[1:])
 
     with pytest.raises(StateStructureError):
-        hs.make_evaluate(metrics_fn)(start(SGD), {"x": np.ones(8, np.float32)})
+        hs.make_evaluate(metrics_fn)(start(SGD), ROWS_OF_ONES)
 
 
-def test_metrics_of_different_lengths_are_refused():
-    evaluate = hs.make_evaluate(lambda params, state, batch: (batch, state))
-    train_state = hs.TrainState({}, {}, (), jax.random.key(0), jnp.int32(0))
-    with pytest.raises(
-        ArgumentError, match="named arrays with one entry for each row of the batch"
-    ):
-        evaluate(train_state, {"a": np.ones(4), "b": np.ones(2)})
-    with pytest.raises(
-        ArgumentError, match="named arrays with one entry for each row of the batch"
-    ):
-        evaluate(train_state, {"a": np.float32(4)})
-
-
-def test_a_mask_may_have_the_first_axes_of_the_metrics():
+def test_make_evaluate__a_mask_may_have_the_first_axes_of_the_metrics():
     """Sentences of different lengths: one number for each word, and a mask over the words."""
     words = np.float32([[1, 2, 0], [5, 0, 0], [7, 7, 7]])
     mask = np.float32([[1, 1, 0], [1, 0, 0], [0, 0, 0]])
-    evaluate = hs.make_evaluate(lambda params, state, batch: ({"x": batch["x"]}, state))
-    train_state = hs.TrainState({}, {}, (), jax.random.key(0), jnp.int32(0))
-    found = evaluate(train_state, {"x": words, "mask": mask})
+    found = hs.make_evaluate(x_alone)(empty(), {"x": words, "mask": mask})
     assert (found["x"], found["examples"]) == ((1 + 2 + 5) / 3, 3)
+
+
+class Masked(NamedTuple):
+    x: Any
+    mask: Any
+
+
+def test_make_evaluate__reads_the_mask_of_a_named_tuple():
+    evaluate = hs.make_evaluate(lambda params, state, batch: ({"x": batch.x}, state))
+    batch = Masked(np.float32([1, 3, 80]), np.float32([1, 1, 0]))
+    assert evaluate(empty(), batch) == {"x": 2.0, "examples": 2.0}

@@ -10,14 +10,26 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 from support import oracles
-from support.digits import ADAM, SGD, batches, distance, initial, on_one_device, start, update_of
-from support.runners import AXIS, RUNNERS, axis_of, columns, four, mesh, two_axes
+from support.digits import ADAM, SGD, batches, initial, on_one_device, start, update_of
+from support.models import line, padded, real_rows, rows, start_from
+from support.runners import (
+    AXIS,
+    RUNNERS,
+    axis_of,
+    columns,
+    each,
+    each_replicated,
+    every_runner,
+    four,
+    mesh,
+    train,
+    two_axes,
+)
+from support.tolerances import FEW_ROUNDINGS, MANY_ROUNDINGS
+from support.trees import assert_close, distance
 
 import haiku_state as hs
 from haiku_state.errors import (
@@ -31,16 +43,10 @@ from haiku_state.errors import (
 )
 from haiku_state.errors.diagnosis import named_error
 
-
-def each(*names):
-    return pytest.mark.parametrize("runner", [RUNNERS[name] for name in names], ids=names)
-
-
-# the members of vmap draw, and are compared, in tests of their own
-each_runner = each(*(name for name in RUNNERS if name != "vmap"))
-# those in which each device runs the step on its own rows
-each_replicated = each("pmap", "shard_map")
-each_meshed = each("shard", "shard_map")
+# the members of vmap_update draw, and are compared, in tests of their own
+each_runner = each(*(name for name in RUNNERS if name != "vmap_update"))
+each_meshed = each("shard_update", "shard_map_update")
+each_of_many_devices = each("pmap_update", "shard_update", "shard_map_update")
 
 
 @functools.cache
@@ -54,7 +60,7 @@ def describe(train_state):
 
 
 @each_runner
-def test_five_steps_on_digits_agree_with_one_device(runner):
+def test_runner__five_steps_agree_with_one_device(runner):
     """And they need one trace, and leave every leaf where it lies and of its dtype."""
     alone, losses = on_one_device(SGD, 5)
     run, history, traces = on_digits(runner), [], []
@@ -65,15 +71,15 @@ def test_five_steps_on_digits_agree_with_one_device(runner):
         traces.append(run.trace_count)
         history.append(np.asarray(metrics["loss"]).item())
         assert describe(train_state) == expected
-    if runner is RUNNERS["pmap"]:
+    if runner is RUNNERS["pmap_update"]:
         hs.assert_replicas_equal(train_state)
     together = run.one(train_state)
-    assert distance(together.params, alone.params) < 1e-6
-    assert distance(together.state, alone.state) < 1e-5
-    assert distance(together.opt_state, alone.opt_state) < 1e-5
+    assert distance(together.params, alone.params) < FEW_ROUNDINGS
+    assert distance(together.state, alone.state) < MANY_ROUNDINGS
+    assert distance(together.opt_state, alone.opt_state) < MANY_ROUNDINGS
     assert together.step == alone.step == 5
     assert jnp.all(jax.random.key_data(together.rng) == jax.random.key_data(alone.rng))
-    np.testing.assert_allclose(history, losses, atol=1e-5)
+    np.testing.assert_allclose(history, losses, atol=MANY_ROUNDINGS)
     assert traces == [traces[0]] * 5
     assert traces[0] <= before + 1
 
@@ -81,7 +87,7 @@ def test_five_steps_on_digits_agree_with_one_device(runner):
 @pytest.mark.slow
 @each_runner
 @pytest.mark.usefixtures("standard_promotion")
-def test_twenty_steps_of_adam_on_digits_agree_with_one_device(runner):
+def test_runner__twenty_steps_of_adam_agree_with_one_device(runner):
     alone, losses = on_one_device(ADAM)
     run, history = runner(update_of(ADAM, axis_of(runner))), []
     train_state = run.place(start(ADAM))
@@ -89,59 +95,27 @@ def test_twenty_steps_of_adam_on_digits_agree_with_one_device(runner):
         train_state, metrics = run(train_state, run.feed(batch))
         history.append(np.asarray(metrics["loss"]).item())
     together = run.one(train_state)
-    assert distance(together.params, alone.params) < 1e-5
-    assert distance(together.state, alone.state) < 1e-4
-    assert distance(together.opt_state, alone.opt_state) < 1e-4
-    np.testing.assert_allclose(history, losses, atol=1e-5)
+    # ten times those of five steps: Adam divides by small numbers
+    assert distance(together.params, alone.params) < 10 * FEW_ROUNDINGS
+    assert distance(together.state, alone.state) < 10 * MANY_ROUNDINGS
+    assert distance(together.opt_state, alone.opt_state) < 10 * MANY_ROUNDINGS
+    np.testing.assert_allclose(history, losses, atol=MANY_ROUNDINGS)
     assert run.trace_count == 1
 
 
-def test_scanned_steps_are_those_of_single_calls():
+def test_scan_update__takes_the_steps_of_single_calls():
     alone, losses = on_one_device(SGD, 5)
     run, train_state, history = hs.scan_update(update_of(SGD)), start(SGD), []
     for stack in hs.stack_batches(batches()[:5], 3):
         train_state, metrics = run(train_state, stack)
         history += metrics["loss"].tolist()
-    assert distance(train_state[:3], alone[:3]) < 1e-6
-    np.testing.assert_allclose(history, losses, atol=1e-6)
+    assert distance(train_state[:3], alone[:3]) < FEW_ROUNDINGS
+    np.testing.assert_allclose(history, losses, atol=FEW_ROUNDINGS)
     assert run.trace_count == 2  # 3, then 2
 
 
-@pytest.fixture
-def line():
-    """One step's ingredients: pair, loss function, batch, and the params after a step of SGD."""
-    rng = np.random.default_rng(1)
-    inputs = rng.normal(0, 1, (16, 3)).astype(np.float32)
-    targets = rng.normal(0, 1, 16).astype(np.float32)
-    by_w, by_b = oracles.squared_error_gradient(inputs, targets, np.zeros(3), 0)
-    pair = hk.transform_with_state(lambda x: hs.LinearRegression()(x, is_training=True))
-
-    def loss_fn(params, state, key, batch):
-        prediction, state = pair.apply(params, state, key, batch["inputs"])
-        loss = jnp.mean(jnp.square(prediction - batch["targets"]))
-        return loss, (state, {"twice": 2 * loss})
-
-    return pair, loss_fn, {"inputs": inputs, "targets": targets}, (-0.1 * by_w, -0.1 * by_b)
-
-
-@each_runner
-def test_one_step_is_that_of_the_whole_batch_s_gradient(runner, line):
-    """Momentum and Adam hide a gradient that is too large by a factor: this is plain descent."""
-    pair, loss_fn, batch, (w, b) = line
-    train_state = hs.init_train_state(pair.init, optax.sgd(0.1), jax.random.key(0), batch["inputs"])
-    run = runner(hs.make_update(loss_fn, optax.sgd(0.1)))
-    train_state, metrics = run(run.place(train_state), run.feed(batch))
-    params = run.one(train_state).params["linear_regression"]
-    np.testing.assert_allclose(params["w"], w, atol=1e-7)
-    np.testing.assert_allclose(params["b"], b, atol=1e-7)
-    loss = np.square(batch["targets"]).mean()
-    assert metrics["loss"].shape == ((1,) if runner is RUNNERS["scan"] else ())
-    np.testing.assert_allclose(metrics["loss"], loss, rtol=1e-6)
-    np.testing.assert_allclose(metrics["twice"], 2 * loss, rtol=1e-6)
-
-
-def test_a_parameter_stays_cut_along_the_second_axis_and_its_moments_too():
-    run = on_digits(RUNNERS["two axes"])
+def test_shard_update__keeps_a_parameter_and_its_moments_cut_along_the_second_axis():
+    run = on_digits(RUNNERS["shard_update two axes"])
     train_state, metrics = run(run.place(start(SGD)), batches()[0])
     cut = {
         jax.tree_util.keystr(path)
@@ -164,9 +138,7 @@ def tiny(optimizer=None):
     def loss_fn(params, state, rng, batch):
         return params["w"] * jnp.mean(batch["x"]), (state, {})
 
-    return hs.make_update(loss_fn, optimizer), hs.init_train_state(
-        lambda rng: ({"w": jnp.zeros(())}, {}), optimizer, jax.random.key(0)
-    )
+    return hs.make_update(loss_fn, optimizer), start_from({"w": jnp.zeros(())}, {}, optimizer)
 
 
 def ones(factor=1.0):
@@ -174,8 +146,8 @@ def ones(factor=1.0):
 
 
 @pytest.mark.usefixtures("standard_promotion")
-@each("jit", "shard_map")
-def test_a_new_learning_rate_is_used_and_not_traced(runner):
+@each("jit_update", "shard_map_update")
+def test_runner__uses_a_new_learning_rate_without_a_trace(runner):
     update, train_state = tiny(optax.inject_hyperparams(optax.sgd)(learning_rate=0.5))
     run, expected = runner(update), 0.0
     train_state = run.place(train_state)
@@ -184,14 +156,14 @@ def test_a_new_learning_rate_is_used_and_not_traced(runner):
         expected -= float(rate) * factor  # now, for the step consumes it
         train_state.opt_state.hyperparams["learning_rate"] = rate
         train_state, _ = run(train_state, run.feed(ones(factor)))
-        np.testing.assert_allclose(train_state.params["w"], expected, rtol=1e-6)
+        np.testing.assert_allclose(train_state.params["w"], expected, rtol=FEW_ROUNDINGS)
         assert train_state.opt_state.hyperparams["learning_rate"].dtype == jnp.float32
     assert run.trace_count == 1
 
 
-@each("jit", "scan", "pmap", "two axes")
+@each("jit_update", "scan_update", "pmap_update", "shard_update two axes")
 @pytest.mark.usefixtures("compiled_anew")
-def test_the_memory_of_the_train_state_is_not_doubled(runner):
+def test_runner__does_not_double_the_memory_of_the_train_state(runner):
     """XLA's own account: each leaf gives its memory to its successor."""
     run = runner(update_of(SGD, axis_of(runner)))
     train_state = run.place(start(SGD))
@@ -204,14 +176,16 @@ def test_the_memory_of_the_train_state_is_not_doubled(runner):
     }
     key = 8
     expected = {sum(here.values()) + key}
-    if runner is RUNNERS["pmap"]:  # newer ones leave out what training writes and never reads
+    if (
+        runner is RUNNERS["pmap_update"]
+    ):  # newer ones leave out what training writes and never reads
         read = [size for path, size in here.items() if not path.endswith("['average']")]
         expected.add(sum(read) + key)
     assert program.memory_analysis().alias_size_in_bytes in expected
 
 
 @each_runner
-def test_the_old_train_state_is_consumed_and_a_second_use_is_named(runner):
+def test_runner__consumes_the_old_train_state_and_names_a_second_use(runner):
     run = on_digits(runner)
     old, batch = run.place(start(SGD)), run.feed(batches()[0])
     # its checks keep a call from JAX's fast path, where 0.9 and 0.10 die of a consumed train state
@@ -221,7 +195,7 @@ def test_the_old_train_state_is_consumed_and_a_second_use_is_named(runner):
         run(newer, batch)
         for used in (old, newer):
             # its newer versions keep the state, which training writes and never reads
-            freed = (used.params, used.opt_state) if runner is RUNNERS["pmap"] else used
+            freed = (used.params, used.opt_state) if runner is RUNNERS["pmap_update"] else used
             assert all(leaf.is_deleted() for leaf in jax.tree.leaves(freed))
             first = r"^train_state\.params\['classifier/batch_norm'\]"
             with pytest.raises(DonatedBufferError, match=first):
@@ -230,7 +204,7 @@ def test_the_old_train_state_is_consumed_and_a_second_use_is_named(runner):
 
 @pytest.mark.parametrize("check_replicas", [True, False])
 @each_replicated
-def test_a_consumed_train_state_is_named_at_the_first_call_too(runner, check_replicas):
+def test_runner__names_a_consumed_train_state_at_the_first_call_too(runner, check_replicas):
     update, train_state = tiny()
     first, second = (runner(update, check_replicas=check_replicas) for _ in range(2))
     train_state, batch = first.place(train_state), first.feed(ones())
@@ -243,8 +217,8 @@ def test_a_consumed_train_state_is_named_at_the_first_call_too(runner, check_rep
             run(train_state, batch)
 
 
-@each("pmap", "shard", "shard_map")
-def test_what_another_runner_has_consumed_is_refused_before_devices_start(runner, monkeypatch):
+@each_of_many_devices
+def test_runner__refuses_what_another_has_consumed_before_devices_start(runner, monkeypatch):
     first, second = (runner(tiny()[0]) for _ in range(2))
     train_state, batch = first.place(tiny()[1]), first.feed(ones())
     for _ in range(2):  # the pmap of JAX 0.11 consumes nothing that the check of replicas has read
@@ -257,7 +231,7 @@ def test_what_another_runner_has_consumed_is_refused_before_devices_start(runner
     assert first._compiled is None
 
 
-def test_a_train_state_with_one_array_twice_survives_the_error():
+def test_jit_update__a_train_state_with_one_array_twice_survives_the_error():
     update, train_state = tiny()
     run = hs.jit_update(update)
     shared = train_state._replace(state={"target": train_state.params})
@@ -274,12 +248,14 @@ def alias(tree):
 
 @pytest.mark.parametrize("placed", [True, False])
 @pytest.mark.parametrize("twice", [lambda tree: tree, alias], ids=["one object", "one memory"])
-@each("pmap", "shard", "shard_map")
-def test_one_array_twice_is_refused_before_devices_start(runner, twice, placed):
+@each_of_many_devices
+def test_runner__refuses_one_array_twice_before_devices_start(runner, twice, placed):
     """Otherwise some of them start, and a minute later XLA ends the process."""
     run = runner(tiny()[0])
     run.check_replicas = False
-    train_state = run.place(tiny()[1]) if placed or runner is RUNNERS["pmap"] else tiny()[1]
+    train_state = tiny()[1]
+    if placed or runner is RUNNERS["pmap_update"]:
+        train_state = run.place(train_state)
     shared = train_state._replace(state={"target": twice(train_state.params)})
     with pytest.raises(SharedBufferError, match=r"params\['w'\] = .*\.state\['target'\]"):
         run(shared, run.feed(ones()))
@@ -311,7 +287,7 @@ def keys_may_move():
 
 
 @pytest.mark.usefixtures("keys_may_move")
-def test_a_new_runner_is_one_function():
+def test_runner__a_new_one_is_one_function():
     alone, _ = on_one_device(SGD, 5)
     run = thread_update(update_of(SGD))
     train_state = run.place(start(SGD))
@@ -323,7 +299,7 @@ def test_a_new_runner_is_one_function():
 
 @pytest.mark.usefixtures("keys_may_move")
 @pytest.mark.parametrize("runner", [*RUNNERS.values(), thread_update], ids=[*RUNNERS, "new"])
-def test_five_frames_of_ours_are_between_a_call_and_the_module(runner):
+def test_runner__five_frames_of_ours_are_between_a_call_and_the_module(runner):
     """Two compute, the update and the pair's function; three name errors."""
     package, found = str(pathlib.Path(hs.__file__).parent), []
 
@@ -347,7 +323,7 @@ def test_five_frames_of_ours_are_between_a_call_and_the_module(runner):
     assert set(map(tuple, found)) == {("__call__", "traced", "update", "apply", "call")}
 
 
-def test_an_update_that_fails_halfway_is_not_a_donated_buffer():
+def test_named_error__an_update_that_fails_halfway_is_no_donated_buffer():
     train_state = {"w": jnp.ones(3)}
     train_state["w"].delete()
     lost = RuntimeError("Gloo all-reduce failed: Connection closed by peer")
@@ -356,14 +332,14 @@ def test_an_update_that_fails_halfway_is_not_a_donated_buffer():
     assert isinstance(named_error(deleted, train_state=train_state), DonatedBufferError)
 
 
-@each("jit", "scan", "vmap")
-def test_a_batch_that_is_on_the_device_stays_there(runner):
+@each("jit_update", "scan_update", "vmap_update")
+def test_runner__feed_leaves_a_batch_on_its_device(runner):
     fed = runner(tiny()[0]).feed({"x": jnp.ones(4)})
     assert isinstance(fed["x"], jax.Array)
 
 
-def test_placing_a_train_state_leaves_the_given_one_alone():
-    given, run = start(SGD), on_digits(RUNNERS["two axes"])
+def test_shard_update__place_leaves_the_given_train_state_alone():
+    given, run = start(SGD), on_digits(RUNNERS["shard_update two axes"])
     copy = jax.tree.map(np.array, given._replace(rng=jax.random.key_data(given.rng)))
     run(run.place(given), batches()[0])
     kept = given._replace(rng=jax.random.key_data(given.rng))
@@ -371,7 +347,7 @@ def test_placing_a_train_state_leaves_the_given_one_alone():
 
 
 @pytest.mark.parametrize("shared", [True, False])
-def test_each_member_of_an_ensemble_trains_as_if_it_were_alone(shared):
+def test_vmap_update__trains_each_member_as_if_it_were_alone(shared):
     params, state = jax.tree.map(lambda *leaves: jnp.stack(leaves), initial(0), initial(1))
     ensemble = jax.vmap(
         lambda params, state, seed: hs.init_train_state(
@@ -379,7 +355,8 @@ def test_each_member_of_an_ensemble_trains_as_if_it_were_alone(shared):
         )
     )(params, state, jnp.arange(2))
     singles = [start(SGD, seed) for seed in range(2)]
-    run, alone = hs.vmap_update(update_of(SGD), shared_batch=shared), on_digits(RUNNERS["jit"])
+    run = hs.vmap_update(update_of(SGD), shared_batch=shared)
+    alone = on_digits(RUNNERS["jit_update"])
     for step in range(3):
         own = [batches()[step] if shared else batches()[step + member] for member in range(2)]
         batch = own[0] if shared else next(hs.stack_batches(own, 2))
@@ -387,23 +364,20 @@ def test_each_member_of_an_ensemble_trains_as_if_it_were_alone(shared):
         results = [alone(single, rows) for single, rows in zip(singles, own, strict=True)]
         singles = [train_state for train_state, _ in results]
         losses = [float(result[1]["loss"]) for result in results]
-        np.testing.assert_allclose(metrics["loss"], losses, atol=1e-5)
+        np.testing.assert_allclose(metrics["loss"], losses, atol=MANY_ROUNDINGS)
     for member, single in enumerate(singles):
         mine = jax.tree.map(lambda leaf, member=member: leaf[member], ensemble)
-        assert distance(mine[:3], single[:3]) < 1e-5
+        assert distance(mine[:3], single[:3]) < MANY_ROUNDINGS
     assert run.trace_count == 1
     weights = ensemble.params["classifier/linear"]["w"]
-    assert jnp.abs(weights[0] - weights[1]).max() > 0.01
+    assert distance(weights[0], weights[1]) > 0.01  # far more than rounding
 
 
 @each_replicated
-def test_unequal_parts_count_by_their_examples(runner):
+def test_make_update__weight_counts_unequal_parts_by_their_examples(runner):
     """The last batch of 5 rows on four devices: 2, 2, 1 and none."""
-    rng = np.random.default_rng(3)
-    inputs = rng.normal(0, 1, (5, 3)).astype(np.float32)
-    targets = rng.normal(0, 1, 5).astype(np.float32)
-    by_w, by_b = oracles.squared_error_gradient(inputs, targets, np.zeros(3), 0)
-    pair = hk.transform_with_state(lambda x: hs.LinearRegression()(x, is_training=True))
+    batch, pair, sgd = rows(5), line(), optax.sgd(0.1)
+    by_w, by_b = oracles.squared_error_gradient(*batch.values(), np.zeros(3), 0)
 
     def loss_fn(params, state, key, batch):
         prediction, state = pair.apply(params, state, key, batch["inputs"])
@@ -411,45 +385,12 @@ def test_unequal_parts_count_by_their_examples(runner):
         mean = jnp.sum(errors * batch["mask"]) / jnp.sum(batch["mask"])  # NaN where there is none
         return mean, (state, {"twice": 2 * mean})
 
-    padded = next(iter(hs.batches({"inputs": inputs, "targets": targets}, 5, remainder="pad")))
-    padded = {
-        name: np.concatenate([values, np.zeros((3, *values.shape[1:]), np.float32)])
-        for name, values in padded.items()
-    }
-    update = hs.make_update(loss_fn, optax.sgd(0.1), weight=lambda batch: jnp.sum(batch["mask"]))
-    train_state = hs.init_train_state(pair.init, optax.sgd(0.1), jax.random.key(0), inputs)
-    run = runner(update)
-    train_state, metrics = run(run.place(train_state), run.feed(padded))
-    params = run.one(train_state).params["linear_regression"]
-    np.testing.assert_allclose(params["w"], -0.1 * by_w, atol=1e-7)
-    np.testing.assert_allclose(params["b"], -0.1 * by_b, atol=1e-7)
-    np.testing.assert_allclose(metrics["loss"], np.square(targets).mean(), rtol=1e-6)
-    np.testing.assert_allclose(metrics["twice"], 2 * np.square(targets).mean(), rtol=1e-6)
-
-
-FLOATS = st.floats(-1e3, 1e3, width=32)
-
-
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
-@given(st.data(), st.sampled_from([1, 4]), st.sampled_from([1, 6]))
-def test_a_mean_over_examples_is_that_of_the_real_rows(data, devices, rows):
-    values = data.draw(hnp.arrays(np.float32, (devices, rows), elements=FLOATS))
-    mask = data.draw(hnp.arrays(np.float32, (devices, rows), elements=st.sampled_from([0, 1])))
-    real = values[mask == 1].astype(np.float64)
-    expected = real.mean() if real.size else 0
-    spoiled = np.where(mask == 1, values, np.float32(np.nan))
-    mean = jax.vmap(lambda x, m: hs.example_mean(x, m, "d"), axis_name="d")(spoiled, mask)
-    np.testing.assert_allclose(mean, np.full(devices, expected), rtol=1e-4, atol=1e-3)
-    np.testing.assert_allclose(
-        hs.example_mean(jnp.asarray(values[0])), values[0].astype(np.float64).mean(),
-        rtol=1e-4, atol=1e-3,
-    )  # fmt: skip
-
-
-def test_a_mean_over_examples_of_several_numbers_each():
-    values = jnp.array([[1.0, 3.0], [100.0, 100.0]])
-    assert hs.example_mean(values, jnp.array([1.0, 0.0])) == 2
-    assert hs.example_mean(values) == 51
+    run = runner(hs.make_update(loss_fn, sgd, weight=real_rows))
+    given = hs.init_train_state(pair.init, sgd, jax.random.key(0), batch["inputs"])
+    train_state, metrics = train(run, given, [padded(batch, 8)])
+    mean = np.square(batch["targets"]).mean()
+    assert_close(train_state.params["linear_regression"], {"w": -0.1 * by_w, "b": -0.1 * by_b})
+    assert_close(metrics, {"loss": mean, "twice": 2 * mean})
 
 
 def drawing():
@@ -459,13 +400,8 @@ def drawing():
         rows = hk.dropout(rng, 0.5, batch["x"])
         return jnp.dot(jnp.mean(rows, axis=0), params["w"]), (state, {})
 
-    def init(rng):
-        return {"w": jnp.zeros(2)}, {}
-
     optimizer = optax.sgd(1.0)
-    return hs.make_update(loss_fn, optimizer), hs.init_train_state(
-        init, optimizer, jax.random.key(0)
-    )
+    return hs.make_update(loss_fn, optimizer), start_from({"w": jnp.zeros(2)}, {}, optimizer)
 
 
 def dropped_out(batches, devices):
@@ -482,42 +418,34 @@ def dropped_out(batches, devices):
     return w
 
 
+@each_runner
 @pytest.mark.usefixtures("standard_promotion")  # for hk.dropout
-def test_with_dropout_jit_scan_and_shard_agree_and_pmap_and_shard_map_draw_for_each_device():
-    rows = np.random.default_rng(0).normal(0, 1, (2, 8, 2)).astype(np.float32)
-    several = [{"x": x} for x in rows]
+def test_runner__with_an_axis_draws_for_each_device_and_else_with_one_key(runner):
+    if runner is RUNNERS["shard_update two axes"] and not jax.config.jax_threefry_partitionable:
+        pytest.skip("JAX issue 21232, as shard_update says")
+    several = [{"x": rows(8, seed)["inputs"][:, :2]} for seed in range(2)]
     with jax.debug_key_reuse(False):
         one_key, own_keys = dropped_out(several, None), dropped_out(several, 4)
-    assert np.abs(one_key - own_keys).min() > 0.01
-    for name, runner in RUNNERS.items():
-        if name == "two axes" and not jax.config.jax_threefry_partitionable:
-            continue  # JAX issue 21232, as shard_update says
-        if name == "vmap":
-            continue  # each member draws with a key of its own
-        update, train_state = drawing()
-        run = runner(update)
-        train_state = run.place(train_state)
-        for batch in several:
-            train_state, _ = run(train_state, run.feed(batch))
-        w = run.one(train_state).params["w"]
-        expected = one_key if run.axis_name is None else own_keys
-        np.testing.assert_allclose(w, expected, atol=1e-6, err_msg=name)
+    assert np.abs(one_key - own_keys).min() > 0.01  # far more than rounding
+    update, train_state = drawing()
+    run = runner(update)
+    train_state, _ = train(run, train_state, several)
+    assert_close(train_state.params["w"], one_key if run.axis_name is None else own_keys)
 
 
 @each_replicated
-def test_copies_that_drift_apart_are_found_and_the_train_state_survives(runner):
+def test_runner__finds_copies_that_drift_apart_and_keeps_the_train_state(runner):
     pair = hk.transform_with_state(lambda x: hs.BatchNorm(True, True, 0.9)(x, True))  # no axis
 
     def loss_fn(params, state, rng, batch):
         outputs, state = pair.apply(params, state, rng, batch["x"])
         return jnp.mean(outputs), (state, {})
 
-    inputs = np.random.default_rng(0).normal(2, 3, (16, 3)).astype(np.float32)
-    update, fresh = hs.make_update(loss_fn, optax.sgd(0.1)), jax.random.key(0)
+    inputs, sgd = rows(mean=2, spread=3)["inputs"], optax.sgd(0.1)
+    update = hs.make_update(loss_fn, sgd)
     run = runner(update)
     batch = run.feed({"x": inputs})
-    given = hs.init_train_state(pair.init, optax.sgd(0.1), fresh, inputs)
-    train_state = run.place(given)
+    train_state = run.place(hs.init_train_state(pair.init, sgd, jax.random.key(0), inputs))
     with pytest.raises(ReplicaMismatchError) as caught:
         run(train_state, batch)
     assert "    state['batch_norm/~/mean_ema']['average'] by " in str(caught.value)
@@ -527,22 +455,12 @@ def test_copies_that_drift_apart_are_found_and_the_train_state_survives(runner):
     hs.assert_replicas_equal(drifted.params)
     with pytest.raises(ReplicaMismatchError):
         hs.assert_replicas_equal(drifted)
-    hs.assert_replicas_equal(drifted, atol=20)
-
-
-def test_copies_on_a_mesh_of_two_axes_are_compared_part_by_part():
-    train_state = hs.shard_train_state(start(SGD), two_axes(), columns)
-    hs.assert_replicas_equal(train_state)
-    parts = [jax.device_put(np.float32([i // 2, i % 2]), device) for i, device in enumerate(four())]
-    sharding = NamedSharding(two_axes(), P("model"))
-    broken = jax.make_array_from_single_device_arrays((4,), sharding, parts)
-    with pytest.raises(ReplicaMismatchError, match=r"\['x'\] by 1\n"):
-        hs.assert_replicas_equal({"x": broken})
+    hs.assert_replicas_equal(drifted, atol=20)  # more than the statistics of four rows differ by
 
 
 @pytest.mark.skipif(jax.__version_info__ < (0, 9), reason="make_mesh means Auto before JAX 0.9")
 @pytest.mark.parametrize("runner", [hs.shard_update, hs.shard_map_update])
-def test_a_mesh_of_explicit_axes_is_refused_with_the_mesh_to_make(runner):
+def test_runner__refuses_a_mesh_of_explicit_axes_with_the_mesh_to_make(runner):
     """JAX itself refuses a matrix product over a cut axis there, and a batch not yet in place."""
     mesh = jax.make_mesh((2, 2), (AXIS, "model"), devices=four())
     with pytest.raises(ArgumentError) as caught:
@@ -558,7 +476,7 @@ def test_a_mesh_of_explicit_axes_is_refused_with_the_mesh_to_make(runner):
 
 
 @each_meshed
-def test_a_train_state_that_lies_elsewhere_is_named(runner):
+def test_runner__names_a_train_state_that_lies_elsewhere(runner):
     update, free = tiny()
     run, elsewhere = runner(update), jax.device_put(free, jax.devices()[0])
     with pytest.raises(MeshPlacementError) as caught:
@@ -569,14 +487,14 @@ def test_a_train_state_that_lies_elsewhere_is_named(runner):
     run(free, ones())  # what no device has been chosen for goes where it is needed
 
 
-def test_shard_map_wants_whole_copies():
+def test_shard_map_update__wants_whole_copies():
     train_state = hs.shard_train_state(start(SGD), two_axes(), columns)
     run = hs.shard_map_update(update_of(SGD, AXIS), two_axes())
     with pytest.raises(MeshPlacementError, match=r"\['classifier/linear'\]\['w'\] of shape"):
         run(train_state, batches()[0])
 
 
-def test_a_rule_that_the_mesh_cannot_follow_is_named():
+def test_shard_train_state__names_a_rule_that_the_mesh_cannot_follow():
     def rule(path, leaf):
         return P("devices") if path.endswith("['classifier/linear_1']['b']") else None
 
@@ -587,7 +505,7 @@ def test_a_rule_that_the_mesh_cannot_follow_is_named():
 
 
 @each_meshed
-def test_rows_that_the_devices_do_not_divide_are_named(runner):
+def test_runner__names_rows_that_the_devices_do_not_divide(runner):
     update, train_state = tiny()
     run = runner(update)
     train_state = run.place(train_state)
@@ -598,7 +516,7 @@ def test_rows_that_the_devices_do_not_divide_are_named(runner):
     run(train_state, ones())
 
 
-def test_a_missing_device_axis_is_named_and_the_train_state_stays_usable():
+def test_pmap_update__names_a_missing_device_axis_and_keeps_the_train_state():
     update, alone = tiny()
     run, replicas = hs.pmap_update(update, devices=four()), hs.replicate(alone, four())
     parts = hs.split_batch(ones(), 4)
@@ -615,15 +533,15 @@ def test_a_missing_device_axis_is_named_and_the_train_state_stays_usable():
     run(replicas, parts)
 
 
-def test_all_devices_are_the_default():
+def test_pmap_update__takes_all_devices_by_default():
     update, train_state = tiny()
     batch = hs.split_batch({"x": np.ones(8, np.float32)}, 8)
     train_state, _ = hs.pmap_update(update)(hs.replicate(train_state), batch)
     assert train_state.step.tolist() == [1] * jax.local_device_count() == [1] * 8
 
 
-@each(*(name for name in RUNNERS if name not in ("jit", "vmap")))
-def test_a_number_has_no_rows_and_is_named_in_a_call_and_in_lower(runner):
+@each(*(name for name in RUNNERS if name not in ("jit_update", "vmap_update")))
+def test_runner__names_a_number_without_rows_in_a_call_and_in_lower(runner):
     update, train_state = tiny()
     run = runner(update)
     for use in (run, run.lower):
@@ -631,7 +549,7 @@ def test_a_number_has_no_rows_and_is_named_in_a_call_and_in_lower(runner):
             use(run.place(train_state), {"x": 2.0})
 
 
-def test_leaves_of_unequal_stacks_are_named():
+def test_scan_update__names_leaves_of_unequal_stacks():
     update, train_state = tiny()
     run, stack = hs.scan_update(update), {"x": np.ones((4, 2), np.float32)}
     with pytest.raises(LeadingAxisError) as caught:
@@ -642,15 +560,15 @@ def test_leaves_of_unequal_stacks_are_named():
     run(train_state, stack)
 
 
-def test_a_train_state_without_members_is_named():
+def test_vmap_update__names_a_train_state_without_members():
     with pytest.raises(LeadingAxisError, match=r"train_state\.params\["):
         hs.vmap_update(update_of(SGD))(start(SGD), batches()[0])
 
 
-def test_the_compiled_step_carries_the_name_of_the_update():
+@every_runner
+def test_runner__has_the_name_of_its_update(runner):
     def my_step(total, batch, *, axis_name=None):
         """Add."""
         return total, {}
 
-    for runner in RUNNERS.values():
-        assert (runner(my_step).__name__, runner(my_step).__doc__) == ("my_step", "Add.")
+    assert (runner(my_step).__name__, runner(my_step).__doc__) == ("my_step", "Add.")

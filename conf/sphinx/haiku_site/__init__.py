@@ -1,8 +1,8 @@
-"""How one source becomes a site in several languages; a folder for each stage, in their order.
+"""How one source becomes a site in several languages: a folder for each stage, and ``features``.
 
 ``execute`` runs the notebooks, ``translate`` puts another language into what they have become,
-``content`` has what only this site shows, ``notebooks`` writes the lessons as notebooks, and
-``finish`` turns the pages of all languages into one folder that may be published.
+``notebooks`` writes the lessons as notebooks, and ``finish`` turns the pages of all languages into
+one folder that may be published. ``features`` has a folder for each thing that a page can do.
 """
 
 from pathlib import Path

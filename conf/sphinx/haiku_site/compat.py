@@ -128,15 +128,6 @@ def keep_anchors(app: Sphinx, document: nodes.document) -> None:
         app.env.metadata[app.env.docname]["myst_slugs"] = anchors
 
 
-def has_formulas(context: dict[str, Any], document: Any) -> bool:
-    """Return whether a page that is written has a formula; the index is made of no document."""
-    if document is None:
-        return False
-    if "has_maths_elements" not in context:
-        raise LostNameError("sphinx", "context['has_maths_elements']", "style formulas")
-    return bool(context["has_maths_elements"])
-
-
 def write_no_search(app: Sphinx) -> None:
     """Have Sphinx write no search index of its own."""
     app.builder.search = False
@@ -169,7 +160,7 @@ def _check_settings(app: Sphinx) -> None:
         folders = app.builder.theme.get_theme_dirs()
         for ours, name in REPLACED.items():
             if not any(Path(folder, name).is_file() for folder in folders):
-                purpose = f"replace it by templates/{ours}"
+                purpose = f"replace it by our {ours}"
                 raise LostNameError("pydata-sphinx-theme", f"template {name}", purpose)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from haiku_site.content.course import OF_THE_BUILD
+from haiku_site.course import OF_THE_BUILD
 from support.lesson_cells import DOCS, cells
 from tools.lessons.driver import lesson_names
 

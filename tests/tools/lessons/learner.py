@@ -16,7 +16,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from haiku_site.content.course import tasks
+from haiku_site.course import tasks
 from support.lesson_cells import cells
 
 SOLUTIONS = Path(__file__).parent / "tasks"

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from haiku_site import ROOT
-from haiku_site.content.course import course
+from haiku_site.course import course
 from packaging.requirements import Requirement
 from packaging.version import Version
 from tools.lessons.compare import differences, outcomes, stale

@@ -27,7 +27,8 @@ RESTS = """async () => {
 MISSED = """name => {
     const box = document.getElementById(name).getBoundingClientRect();
     const header = document.querySelector('.bd-header').getBoundingClientRect().bottom;
-    const end = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+    // the last screen, to which a script may have added a button below
+    const end = scrollY + innerHeight >= document.documentElement.scrollHeight - 120;
     const seen = box.top >= header - 1 && box.top < (end ? innerHeight : header + 120);
     return seen && box.height ? null : Math.round(box.top - header);
 }"""
@@ -58,7 +59,11 @@ def main() -> int:
         for language, width in itertools.product(languages(), WIDTHS):
             page = browser.new_page(viewport={"width": width, "height": 800})
             folder = SITE / language
-            files = [folder / name for name in options.pages] or sorted(folder.rglob("*.html"))
+            files = [folder / name for name in options.pages] or [
+                file
+                for file in sorted(folder.rglob("*.html"))
+                if 'class="bd-article' in file.read_text(encoding="utf-8")  # not what leads on
+            ]
             for file in files:
                 for name in targets(page, file.as_uri()):
                     opened += 1

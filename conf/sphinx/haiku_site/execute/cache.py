@@ -12,7 +12,7 @@ import platform
 import shutil
 from pathlib import Path
 
-from haiku_site import ROOT, SPHINX
+from haiku_site import ROOT, SPHINX, features
 
 DATA = ROOT / "docs/reference"
 LIBRARIES = ("jax", "jaxlib", "dm-haiku", "optax", "flax", "equinox", "orbax-checkpoint")
@@ -54,14 +54,19 @@ def installed_package() -> Path:
 
 
 def cache_path(root: Path) -> Path:
-    """Return the cache folder for the present package, and remove all others under ``root``."""
-    execute = SPHINX / "haiku_site/execute"
+    """Return the cache folder for the present package, and remove those of its earlier sources.
+
+    The folders of other environments stay, so that nothing is executed again in going back to one.
+    """
+    execute = Path(__file__).parent
     drawn = {
         "figures": files_hash(execute, "figures.py") + files_hash(SPHINX, "matplotlibrc"),
-        "kernel": files_hash(execute, "answers.py") + files_hash(execute, "choices.py"),
+        "kernel": files_hash(features.FOLDER, "kernel.py"),
     }
-    path = root / fingerprint(installed_package(), installed_versions() | drawn, DATA)
-    for old in root.glob("*") if root.is_dir() else ():
+    versions = installed_versions()
+    environment = hashlib.sha256(repr(sorted(versions.items())).encode()).hexdigest()[:8]
+    path = root / f"{environment}-{fingerprint(installed_package(), versions | drawn, DATA)}"
+    for old in root.glob(f"{environment}-*"):
         if old != path:
             shutil.rmtree(old)
     return path

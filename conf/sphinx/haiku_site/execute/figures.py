@@ -8,14 +8,18 @@ import os
 from pathlib import Path
 from typing import Any
 
-from haiku_site import ROOT, SPHINX
+from haiku_site import ROOT, SPHINX, features
 from haiku_site.compat import keep_all_executed
 from sphinx.application import Sphinx
 
 SETTINGS = """\
 import sys
-sys.path.append({!r})
-c.InteractiveShellApp.extensions = ["haiku_site.execute.answers", "haiku_site.execute.choices"]
+from importlib.util import module_from_spec, spec_from_file_location
+for name, file in {kernels}:  # alone, without the extension of Sphinx beside it
+    spec = spec_from_file_location(name, file)
+    sys.modules[name] = module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+    c.InteractiveShellApp.extensions.append(name)
 c.InlineBackend.figure_formats = {{"svg"}}
 c.InlineBackend.print_figure_kwargs = {{"bbox_inches": None, "metadata": {{"Date": None}}}}
 c.IPKernelApp.log_level = "ERROR"
@@ -28,10 +32,12 @@ def configure_kernels(folder: Path) -> None:
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"
     os.environ["IPYTHONDIR"] = str(folder)
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    files = features.FOLDER.glob("*/kernel.py")
+    kernels = [(f"{file.parent.name}_kernel", str(file)) for file in sorted(files)]
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
     (profile / "ipython_kernel_config.py").write_text(
-        SETTINGS.format(str(SPHINX)), encoding="utf-8"
+        SETTINGS.format(kernels=kernels), encoding="utf-8"
     )
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import imagesize
 from haiku_site import compat
-from haiku_site.finish.parallel import pair
+from haiku_site.features.parallel import pair
 from haiku_site.translate.languages import sites
 
 LEFTOVERS = ("*.map", "*.py", "*.pyc", "webpack-macros.html", ".gitignore", "fontawesome.js*")
@@ -55,7 +55,7 @@ STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 # a signature with a line for each parameter is a list that HTML does not allow where it stands
 SIGNATURE = re.compile(r'(?<=<dt class="sig ).*?(?=</dt>)', re.DOTALL)
 STYLED = re.compile(r'<\w[^<>]*\sstyle="[^"]*"[^<>]*>')
-LINK = re.compile(r'<link(?=[^>]*\srel="stylesheet")[^>]*\shref="([^"?]*)[^>]*>\n?')
+LINK = re.compile(r' *<link(?=[^>]*\srel="stylesheet")[^>]*\shref="([^"?]*)[^>]*>\n?')
 IMPORT = re.compile(r"""@import\s+["']([^"']+)["'];""")
 LOADED = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)["']?\s*\)""")
 

@@ -7,12 +7,12 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator
 
 from docutils import nodes
-from haiku_site import SPHINX, compat
-from haiku_site.content.drawings import SvgDrawing
-from haiku_site.content.folds import Fold
+from haiku_site import SPHINX, compat, features
+from haiku_site.features.drawings import SvgDrawing
+from haiku_site.features.folds import Fold
 from sphinx.locale import admonitionlabels
 
-STYLES = SPHINX / "static/site.css"
+STYLES = SPHINX / "static/site.css", features.FOLDER / "drawings/drawings.css"
 MARKS = ((nodes.strong, "**"), (nodes.emphasis, "*"))
 
 UNSEEN = (nodes.Invisible, nodes.raw)
@@ -180,7 +180,7 @@ def _standalone(svg: str) -> str:
 
 def _drawing_styles() -> str:
     """Return the rules for drawings, with the colours of the light theme in them."""
-    styles = STYLES.read_text(encoding="utf-8")
+    styles = "\n".join(file.read_text(encoding="utf-8") for file in STYLES)
     tokens = {"--pst-color-background": "#fdfcfa", "--pst-font-family-monospace": "monospace"}
     for name, value in re.findall(r"(--hs-[\w-]+): *([^;}]+)", styles):
         tokens.setdefault(name, value)  # those of the dark theme come later

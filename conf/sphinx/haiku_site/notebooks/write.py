@@ -3,11 +3,6 @@
 A notebook is written from its resolved page, so that it says what the page says: translated prose,
 comments in the page's language, the outputs of the one execution. The checks, which the page leaves
 out, are its last section.
-
-```{notebooks} state
-```
-
-offers the notebooks of one part; without an argument, those of all.
 """
 
 import copy
@@ -22,10 +17,10 @@ from urllib.parse import urljoin, urlsplit
 import nbformat
 from docutils import nodes
 from haiku_site import SPHINX, compat
-from haiku_site.content.course import after_whole_site, course, parts, told
-from haiku_site.content.folds import FOLDED
-from haiku_site.content.install import link_to_wheel, requirement
-from haiku_site.content.metadata import address
+from haiku_site.course import after_whole_site, course, parts, told
+from haiku_site.features.folds import FOLDED
+from haiku_site.features.install import requirement
+from haiku_site.finish.metadata import address
 from haiku_site.notebooks.markdown import Markdown, svg_address
 from haiku_site.translate.cells import skeleton
 from haiku_site.translate.languages import sites
@@ -33,7 +28,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from sphinx.application import Sphinx
 from sphinx.config import Config
 from sphinx.locale import _
-from sphinx.util.docutils import SphinxDirective
 
 FOLDER = "notebooks"
 LIBRARIES = {
@@ -261,33 +255,6 @@ def _zip(folder: Path, name: str, docnames: list[str], language: str) -> None:
             file.writestr(entry, (folder / f"{docname}.ipynb").read_bytes())
 
 
-class Notebooks(SphinxDirective):
-    """How to run the lessons of a part, or all, and their downloads."""
-
-    optional_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Make the commands, and the links."""
-        language = str(self.config.language)
-        [part] = self.arguments or [""]
-        if part and part not in [Path(name).parent.name for name in parts(Path(self.env.srcdir))]:
-            raise self.error(f"there is no part {part}")
-        options = f" --part {part}" * bool(part) + f" --lang {language}" * (language != "en")
-        wanted = requirement(self.config, "lab")
-        commands = f"$ python -m pip install {wanted}\n$ python -m haiku_state lab{options}"
-        texts = {"": _("all lessons")} | ({part: _("this part")} if part else {})
-        links: list[nodes.Node] = [nodes.Text(_("Or download them as notebooks: "))]
-        for name in sorted(texts, reverse=True):
-            links += [download(self.env.docname, archive(language, name), texts[name])]
-            links += [nodes.Text(" · ")]
-        return [
-            nodes.paragraph("", _("Run the lessons in JupyterLab:"), translatable=False),
-            *link_to_wheel(self.config, self.env.docname),
-            nodes.literal_block("", commands, language="console", translatable=False),
-            nodes.paragraph("", "", *links[:-1], translatable=False),
-        ]
-
-
 def check_notebooks(site: Path) -> list[str]:
     """Compare the notebooks of the languages: the same cells, code and outputs, with words."""
     found = []
@@ -326,9 +293,8 @@ def _without_words(output: Any) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the directive, and write the notebooks once the pages are resolved."""
-    app.setup_extension("haiku_site.content.install")
-    app.add_directive("notebooks", Notebooks)
+    """Write the notebooks once the pages are resolved."""
+    app.setup_extension("haiku_site.features.install")
     app.connect("doctree-resolved", _write_notebook)
     after_whole_site(app, _write_archives)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,8 +1,4 @@
-"""What ties the languages of the site together: their records, the switcher, the alternates.
-
-A page's address differs between the languages in the first folder only, so that relative links
-work from a disk and under any sub-path.
-"""
+"""What the site does differently in each language: its records, of which each has a part."""
 
 import functools
 from dataclasses import dataclass, field
@@ -104,27 +100,8 @@ class KeepFormulas(SphinxTransform):
             formula["translatable"] = False
 
 
-def _page_context(
-    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
-) -> None:
-    here = app.config.language
-    context["site_languages"] = [
-        {
-            "code": each.code,
-            "name": each.name,
-            "short": each.short,
-            "tag": each.tag,
-            "current": each.code == here,
-            "href": f"{context.get('content_root', './')}../{each.code}/{pagename}.html",
-        }
-        for each in languages().values()
-    ]
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register the transform, the context of the templates, and the switcher's script."""
+    """Register the transform, and keep the anchors that a translation would lose."""
     app.connect("doctree-read", compat.keep_anchors)
     app.add_transform(KeepFormulas)
-    app.connect("html-page-context", _page_context)
-    app.add_js_file("languages.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from haiku_site.content.course import course
+from haiku_site.course import course
 from haiku_site.translate.gate.catalog_files import Problem
 from haiku_site.translate.gate.markup import EDGE, markup
 from haiku_site.translate.gate.terms import Term, terms_in

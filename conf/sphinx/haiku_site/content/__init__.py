@@ -1,1 +1,0 @@
-"""What only this site shows: directives, cards, drawings, the course."""

@@ -1,0 +1,26 @@
+"""What a learner sees of the exercises on the pages."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from haiku_site.features import exercise_cards
+from support.chinese import ZH
+from support.lesson_cells import DOCS
+
+
+@pytest.mark.parametrize("language", ["en", ZH])
+def test_get_started_shows_a_slip_and_a_pass_of_the_recorded_session(language, monkeypatch):
+    page = (DOCS / "get_started.md").read_text(encoding="utf-8")
+    [steps] = re.findall(r"^```\{exercise-walk\}\n:steps: (.*)\n```$", page, re.MULTILINE)
+    walk = exercise_cards.Walk.__new__(exercise_cards.Walk)
+    env = SimpleNamespace(note_dependency=lambda file: None)
+    monkeypatch.setattr(exercise_cards.Walk, "env", env)
+    monkeypatch.setattr(exercise_cards.Walk, "config", SimpleNamespace(language=language))
+    walk.options = {}
+    [whole] = [block.astext() for block in walk.run()]
+    walk.options = {"steps": steps}
+    [shown] = [block.astext() for block in walk.run()]
+    assert shown.startswith("$ python -m haiku_state exercises\n")
+    assert {*shown.splitlines()} < {*whole.splitlines()}
+    assert re.search(r"✗[\s\S]*incremnt[\s\S]*✓[\s\S]* 1/\d+ ", shown)

@@ -1,0 +1,60 @@
+"""What a reader installs: the newest tested set of each Python, for each system."""
+
+from types import SimpleNamespace
+
+import pytest
+from haiku_site.features.install import SYSTEMS, install_line, newest_sets, requirement
+from packaging.requirements import Requirement
+from support.constraint_files import FOLDER, lines
+
+from haiku_state.commands.doctor.versions import CORE, read_sets
+
+
+def test_what_to_install_is_the_newest_measured_set_of_each_python():
+    for pythons, found in newest_sets(read_sets()):
+        for python in pythons:
+            [newest] = lines(FOLDER / f"newest-py{python}.txt")
+            pinned = list(map(Requirement, lines(FOLDER / newest.removeprefix("-c "))))
+            here = {"python_version": python, "python_full_version": f"{python}.0"}
+            for package in CORE:
+                [version] = [
+                    str(wanted.specifier)
+                    for wanted in pinned
+                    if wanted.name == package
+                    if wanted.marker is None or wanted.marker.evaluate(here)
+                ]
+                assert f" {package}{version}" in install_line("haiku-state", found), (
+                    python,
+                    package,
+                )
+    listed = [python for pythons, _ in newest_sets(read_sets()) for python in pythons]
+    assert sorted(listed) == sorted(file.stem[9:] for file in FOLDER.glob("newest-py*.txt"))
+
+
+def test_only_the_line_for_a_gpu_asks_for_it():
+    [pins] = [pins for pythons, pins in newest_sets(read_sets()) if "3.13" in pythons]
+    asking = [
+        name
+        for name, (_, _, extra) in SYSTEMS.items()
+        if "cuda" in install_line("haiku-state", pins, extra)
+    ]
+    assert asking == ["Linux, GPU"]
+
+
+@pytest.mark.parametrize(
+    ("published", "site", "line"),
+    [
+        (True, "", '"haiku-state[lab]"'),
+        (True, "https://example.org", '"haiku-state[lab]"'),
+        (False, "", '"./haiku_state-1.2-py3-none-any.whl[lab]"'),
+        (
+            False,
+            "https://example.org",
+            '"haiku-state[lab] @ https://example.org/haiku_state-1.2-py3-none-any.whl"',
+        ),
+    ],
+)
+def test_one_setting_says_what_is_installed(published, site, line, monkeypatch):
+    monkeypatch.setenv("HAIKU_STATE_SITE", site)
+    config = SimpleNamespace(haiku_state_published=published, release="1.2")
+    assert requirement(config, "lab") == line
