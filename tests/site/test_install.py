@@ -113,7 +113,7 @@ def test_the_lines_of_the_exercises_begin_the_first(reader):
 
 
 def test_the_lines_of_a_course_of_ones_own_work(reader):
-    page = (SITE / "en/exercises/index.html").read_text(encoding="utf-8")
+    page = (SITE / "en/how_to/write_an_exercise.html").read_text(encoding="utf-8")
     code = [html.unescape(re.sub("<[^>]*>", "", block)) for block in CODE.findall(page)]
     [lines] = [text for text in code if "--course warm_ups" in text]
     lines = lines.replace("$ ", "").replace("--dir class/ada", "--dir class/ada <<< q")

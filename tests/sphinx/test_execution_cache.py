@@ -31,6 +31,8 @@ def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
     assert fingerprint(tmp_path, versions, data) != first
     (tmp_path / "locale/ja/language.json").unlink()
     assert fingerprint(tmp_path, versions, data) == first
+    (tmp_path / "locale/ja/haiku_state.mo").write_text("compiled from the .po, by each build")
+    assert fingerprint(tmp_path, versions, data) == first
     (tmp_path / "a.py").rename(tmp_path / "b.py")
     assert fingerprint(tmp_path, versions, data) != first
 

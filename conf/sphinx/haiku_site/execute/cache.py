@@ -25,7 +25,9 @@ UNUSED = {"__pycache__", "exercises"}
 def fingerprint(package: Path, versions: dict[str, str], data: Path) -> str:
     """Hash a package's sources and texts, the versions of its dependencies, and a folder's JSON."""
     digest = hashlib.sha256(repr(sorted(versions.items())).encode())
-    for folder, pattern in ((package, "*.py"), (package / "locale", "*.*"), (data, "*.json")):
+    sources = [(package, "*.py"), (data, "*.json")]
+    sources += [(package / "locale", pattern) for pattern in ("*.po", "*.json")]  # no *.mo: built
+    for folder, pattern in sources:
         digest.update(files_hash(folder, pattern).encode())
     return digest.hexdigest()[:16]
 
