@@ -957,3 +957,11 @@ def test_a_table_of_five_columns_stays_legible_on_a_phone(open_page):
     widths = cells.evaluate_all("cells => cells.map(cell => cell.clientWidth)")
     assert min(widths) >= 80
     assert page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("java_script_enabled", [True, False])
+def test_moved__an_address_that_a_page_once_had_leads_on(new_page, java_script_enabled):
+    page = new_page(1280, java_script_enabled=java_script_enabled)
+    page.goto((SITE / ZH / "haiku/see_inside.html").as_uri() + "#further-reading")
+    there = (SITE / ZH / "beyond/find_lost_state.html").as_uri()
+    page.wait_for_url(f"{there}#further-reading" if java_script_enabled else there)

@@ -1,6 +1,6 @@
 """A whole program, from nothing to the end of its first step: by hand, and with the package.
 
-python -m benchmarks.cold by_hand
+python tests/tools benchmarks.cold by_hand
 
 Both train the same classifier with Haiku's modules and Optax's Adam. By hand, the initialization
 is jitted, as one would write it.
