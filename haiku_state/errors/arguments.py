@@ -1130,6 +1130,22 @@ def tested_input(given: Any) -> ArgumentError:
     return _of_testing("an input", reprlib.repr(given), _("an array or a number"), why)
 
 
+def tested_result(path: str, given: Any) -> ArgumentError:
+    """What a module returns, or keeps as state, and is not an array."""
+    why = _(
+        "the laws compare arrays and compile the call: under jit, a function can return only "
+        "arrays; test a function that returns the arrays of this result"
+    )
+    return _of_testing(path, reprlib.repr(given), _("an array or a number"), why)
+
+
+def tested_axis(given: Any, used: str) -> ArgumentError:
+    """A device axis that a module uses, and that no argument names."""
+    why = _("the module uses this device axis, and the laws bind only the axis that is named here")
+    right = f"check_module(…, axis_name={used!r})"
+    return _of_testing("axis_name", repr(given), repr(used), why, right=right)
+
+
 def law(given: Any, known: Iterable[str]) -> ArgumentError:
     """A name of a law to leave out that no law has."""
     why = _("only a law can be left out")

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import numpy as np
 
 from haiku_state import errors
 from haiku_state.errors import arguments
@@ -17,12 +16,12 @@ from haiku_state.errors.language import translated
 from haiku_state.inside.both import in_both_languages
 from haiku_state.inside.report import Sentence
 from haiku_state.testing.laws import LAWS, Statement
-from haiku_state.testing.subject import Subject, accepts
+from haiku_state.testing.subject import ARRAYS, Subject, accepts
 
 HEAD = _("`{module}`: laws kept: {kept}, broken: {broken}, not applicable: {skipped}")
 OUTCOMES = {"kept": _("kept"), "broken": _("broken"), "skipped": _("not applicable")}
 LEAKED = _("a tracer of an earlier call is used: see no_tracer_is_left")
-ARRAYS = (jax.Array, np.ndarray, np.generic, int, float, complex)
+MEANT = _("if the module is meant to break these laws: exclude={names}")
 MARKS = {"kept": "✓", "broken": "✗", "skipped": "–"}
 
 
@@ -92,7 +91,7 @@ class LawReport:
             lines.append(f"  {result}")
             if result.outcome == "broken":
                 lines += [f"    {translated(result.text)}", f"    {address(result.page)}"]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._foot()])
 
     __repr__ = __str__
 
@@ -100,6 +99,10 @@ class LawReport:
         outcomes = [result.outcome for result in self.results]
         counts = {outcome: outcomes.count(outcome) for outcome in OUTCOMES}
         return translated(HEAD).format(module=self.module, **counts)
+
+    def _foot(self) -> list[str]:
+        names = [result.name for result in self.broken]
+        return [translated(MEANT).format(names=names)] if names else []
 
     def _repr_html_(self) -> str:
         def render() -> str:
@@ -109,7 +112,8 @@ class LawReport:
                 cells = translated(OUTCOMES[outcome]), name, translated(text), what
                 rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
             body = "".join(f"<tr>{row}</tr>" for row in rows)
-            return f"<p>{html.escape(self._head())}</p><table>{body}</table>"
+            foot = "".join(f"<p>{html.escape(line)}</p>" for line in self._foot())
+            return f"<p>{html.escape(self._head())}</p><table>{body}</table>{foot}"
 
         return in_both_languages(render)
 
@@ -167,8 +171,7 @@ class Law:
           Exception: ``init``, or ``apply`` in training, raises it.
         """
         text, page, broken_by = self._statement
-        plain = self._module.trained, self._module.evaluation and self._module.evaluated
-        del plain  # what a plain call raises is not about a law
+        self._module.check_call()
         try:
             what: str | None = broken_by(self._module)
         except unittest.SkipTest as skipped:
@@ -250,8 +253,8 @@ def check_module(
 
     Examples of such laws are that ``init`` depends only on its key and its inputs, that the state
     keeps its names, shapes and dtypes, that ``jit``, ``scan`` and ``vmap`` compute what Python
-    computes, that evaluation does not change the state, and that devices that share a batch keep
-    one state. A :class:`.LawReport` lists all of them.
+    computes, that evaluation does not change the state, and that devices under ``pmap`` and
+    ``shard_map`` keep one state. A :class:`.LawReport` lists all of them.
 
     Two ways to compute the same result may differ by rounding. How much is measured on the module
     itself: each number that goes in is rounded once more, to the least precise type of the program,
@@ -268,10 +271,11 @@ def check_module(
         ``{"is_training": True}`` if the signature of ``make`` has such a parameter, and none
         otherwise.
       evaluation: the keyword arguments of a call in evaluation; by default as for ``train``. If
-        there are none, the laws of evaluation and of several devices do not apply.
+        there is no such call, the laws of evaluation do not apply, and the law of several devices
+        applies only if ``axis_name`` is given.
       axis_name: the name of the device axis that the module uses, such as its
-        ``cross_replica_axis``; in all laws but that of several devices, the axis is bound to a
-        single one.
+        ``cross_replica_axis``, or any name for a module that uses none; in all laws but that of
+        several devices, the axis is bound to a single one.
       is_per_device: True for a module that is meant to keep a state of its own on each device, such
         as a normalization without ``cross_replica_axis``.
       exclude: the names of laws to leave out.
@@ -281,8 +285,9 @@ def check_module(
       broken for others.
 
     Raises:
-      ArgumentError: ``make`` is neither a function nor a pair, an input is not an array, ``train``
-        or ``evaluation`` is not a mapping, or a name in ``exclude`` is not the name of a law.
+      ArgumentError: ``make`` is neither a function nor a pair, an input or a result is not an
+        array, ``train`` or ``evaluation`` is not a mapping, the module uses an axis that
+        ``axis_name`` does not name, or a name in ``exclude`` is not the name of a law.
       Exception: ``init``, or ``apply`` in training, raises it.
 
     Example:

@@ -29,7 +29,16 @@ from haiku_state.testing.subject import (
 
 CALLS = 3
 FAR = 1e4
-NO_FLAGS = _("no keyword arguments for a call in evaluation are given")
+SAME = 1e-2
+"""The relative difference up to which an output counts as unchanged by a shift."""
+
+NO_FLAGS = _(
+    "no call in evaluation is known: name its flag `is_training`, or pass `train` and `evaluation`"
+)
+NO_AXIS = _(
+    "without a call in evaluation, it is not known whether the rows of the inputs are examples: if "
+    'they are, pass `axis_name="devices"`'
+)
 NO_FLOATS = _("no input is a floating-point number")
 ROWS_IN_STATE = _("the shape of the state depends on the number of rows")
 
@@ -65,7 +74,7 @@ def skip(reason: str) -> None:
 @law(_("`init` depends only on its key and its inputs"), "haiku/pure_pair")
 def init_is_deterministic(module: Subject) -> Sentence | None:
     one, other = (dict(zip(("params", "state"), module.init(), strict=True)) for _ in range(2))
-    return module.difference(one, other, exact=True)
+    return module.difference(one, other, allowed=0)
 
 
 @law(_("no tracer remains after a trace"), "haiku/jax_inside_haiku")
@@ -93,9 +102,9 @@ def apply_is_deterministic(module: Subject) -> Sentence | None:
         before = dict(zip(("params", "state", "inputs"), copied(given), strict=True))
         results.append(named(module.apply(*given)))
         after = dict(zip(("params", "state", "inputs"), given, strict=True))
-        if changed := module.difference(after, before, exact=True):
+        if changed := module.difference(after, before, allowed=0):
             return changed
-    found = (module.difference(result, results[0], exact=True) for result in results[1:])
+    found = (module.difference(result, results[0], allowed=0) for result in results[1:])
     return next(filter(None, found), None)
 
 
@@ -105,7 +114,8 @@ def apply_is_deterministic(module: Subject) -> Sentence | None:
 )
 def state_keeps_its_type(module: Subject) -> Sentence | None:
     state = module.start[1]
-    for after in [module.trained[1], *([module.evaluated[1]] if module.evaluation else [])]:
+    has_evaluation = module.evaluation is not None
+    for after in [module.trained[1], *([module.evaluated[1]] if has_evaluation else [])]:
         old, new = (
             {path: describe(leaf) for path, leaf in leaves_by_path(state=tree).items()}
             for tree in (state, after)
@@ -179,17 +189,23 @@ def gradient_is_finite(module: Subject) -> Sentence | None:
 @law(_("evaluation does not change the state"), "haiku/batch_norm")
 def evaluation_keeps_state(module: Subject) -> Sentence | None:
     after = _evaluated(module)[1]
-    return module.difference({"state": after}, {"state": module.trained[1]}, exact=True)
+    return module.difference({"state": after}, {"state": module.trained[1]}, allowed=0)
 
 
 @law(_("evaluation does not depend on the random key"), "haiku/randomness")
 def evaluation_ignores_the_key(module: Subject) -> Sentence | None:
     one = _evaluated(module)
     other = module.apply(*module.trained, flags=module.evaluation, key=jax.random.key(1))
-    return module.difference(named(one), named(other), exact=True)
+    return module.difference(named(one), named(other), allowed=0)
 
 
-@law(_("in evaluation, the output of an example does not depend on its batch"), "haiku/batch_norm")
+@law(
+    _(
+        "in evaluation, if each row of the inputs is an example, its output does not depend on the "
+        "other rows"
+    ),
+    "haiku/batch_norm",
+)
 def examples_are_independent(module: Subject) -> Sentence | None:
     whole, rows = _evaluated(module)[0], _rows(module)
     half = rows // 2
@@ -213,12 +229,15 @@ def examples_are_independent(module: Subject) -> Sentence | None:
 
 
 @law(
-    _("devices that share a batch all have the same state, the state of the whole batch"),
+    _(
+        "under `pmap` and `shard_map`, devices that share a batch all have the same state, the "
+        "state of the whole batch"
+    ),
     "update/meshes",
 )
 def devices_agree(module: Subject) -> Sentence | None:
     if module.evaluation is None and module.axis_name is None:
-        skip(NO_FLAGS)
+        skip(NO_AXIS)
     rows = _rows(module)
     if module.is_per_device:
         skip(_("each device is meant to keep its own state"))
@@ -238,44 +257,76 @@ def devices_agree(module: Subject) -> Sentence | None:
         if drift := _compared(module, {"state": other}, {"state": first}):
             return drift
     if module.is_random:
-        skip(_("the result is random, so it cannot be compared with that of the whole batch"))
+        skip(
+            _(
+                "the devices agree, but their state is random, so it cannot be compared with that "
+                "of the whole batch"
+            )
+        )
     return _compared(module, {"state": first}, {"state": module.trained[1]})
 
 
 @law(
-    _("the state has at least 32 bits, even for inputs in half precision"), "update/mixed_precision"
+    _("state that is computed from earlier state has at least 32 bits, even for half precision"),
+    "update/mixed_precision",
 )
 def state_stays_float32(module: Subject) -> Sentence | None:
-    states = [module.start[1]]
+    starts = [(*module.start, module.inputs)]
     if any(map(is_floating, jax.tree.leaves(module.inputs))):
         inputs = jax.tree.map(
             lambda x: jnp.asarray(x, jnp.bfloat16) if is_floating(x) else x, module.inputs
         )
         try:
-            params, state = module.init(inputs)
-            states += [state, module.apply(params, state, inputs)[1]]
+            starts.append((*module.init(inputs), inputs))
+            module.apply(*starts[-1])
         except Exception:
             skip(_("the module does not take inputs in half precision"))
-    if not any(map(is_floating, jax.tree.leaves(states))):
+    if not any(is_floating(leaf) for start in starts for leaf in jax.tree.leaves(start[1])):
         skip(_("no state is a floating-point number"))
-    for state in states:
-        for path, leaf in leaves_by_path(state=state).items():
-            if is_floating(leaf) and jnp.result_type(leaf).itemsize < 4:
+    for params, state, inputs in starts:
+        state = module.apply(params, state, inputs)[1]
+        other = jax.tree.map(lambda x: 2 * x + 1 if _is_narrow(x) else x, state)
+        trees = [state, *(module.apply(params, each, inputs)[1] for each in (state, other))]
+        before, after, moved = (leaves_by_path(state=tree) for tree in trees)
+        for path, leaf in after.items():
+            if _is_narrow(leaf) and _is_computed(before.get(path), leaf, moved.get(path)):
                 return Sentence("{path}: {kind}", path=path, kind=jnp.result_type(leaf).name)
     return None
 
 
-@law(_("inputs with a mean of 1e4 give finite results"), "how_to/far_from_zero")
+def _is_narrow(leaf: Any) -> bool:
+    return is_floating(leaf) and jnp.result_type(leaf).itemsize < 4
+
+
+def _is_computed(before: Any, after: Any, moved: Any) -> bool:
+    """Whether some state depends on earlier state and is more than a number of it, stored."""
+    before, after, moved = (np.asarray(leaf, np.float32) for leaf in (before, after, moved))
+    return bool(np.any((after != moved) & ~np.isin(after, before)))
+
+
+@law(
+    _(
+        "if a shift of all inputs by the same number does not change the output, inputs with a "
+        "mean of 1e4 give finite results"
+    ),
+    "how_to/far_from_zero",
+)
 def far_from_zero_is_finite(module: Subject) -> Sentence | None:
-    far = jax.tree.map(lambda x: x + FAR if is_floating(x) else x, module.inputs)
-    if not any(map(is_floating, jax.tree.leaves(far))):
+    if not any(map(is_floating, jax.tree.leaves(module.inputs))):
         skip(NO_FLOATS)
-    params, state = module.start
-    near, there = (named(module.apply(params, state, inputs)) for inputs in (None, far))
-    for name in near:
-        if _not_finite(name, near[name]):
-            skip(_("the result is not finite for the inputs as they are"))
-    return next(filter(None, (_not_finite(name, there[name]) for name in there)), None)
+    near, shifted, far = (
+        named(module.apply(*module.start, _shifted(module.inputs, by))) for by in (0.0, 1.0, FAR)
+    )
+    if any(_not_finite(name, near[name]) for name in near):
+        skip(_("the result is not finite for the inputs as they are"))
+    one, other = ({"output": each["output"]} for each in (near, shifted))
+    if module.difference(one, other, allowed=SAME):
+        skip(_("the output changes if all inputs are shifted by the same number"))
+    return next(filter(None, (_not_finite(name, far[name]) for name in far)), None)
+
+
+def _shifted(tree: Any, by: float) -> Any:
+    return jax.tree.map(lambda x: x + by if is_floating(x) else x, copied(tree))
 
 
 @law(_("params and state are the same after they have been saved and loaded"), "update/checkpoints")
@@ -284,7 +335,12 @@ def saving_keeps_everything(module: Subject) -> Sentence | None:
     try:
         arrays = to_numpy(params, state)
     except ArgumentError:
-        skip(_("only arrays that stand under `params[module][name]` are saved as NumPy arrays"))
+        skip(
+            _(
+                "only arrays that stand under `params[module][name]` and `state[module][name]` are "
+                "saved as NumPy arrays"
+            )
+        )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "saved.npz"
         save_numpy(path, arrays)
@@ -292,7 +348,7 @@ def saving_keeps_everything(module: Subject) -> Sentence | None:
     one, other = (
         dict(zip(("params", "state"), each, strict=True)) for each in (loaded, (params, state))
     )
-    return module.difference(one, other, exact=True)
+    return module.difference(one, other, allowed=0)
 
 
 def _compared(module: Subject, one: Any, other: Any) -> Sentence | None:
@@ -313,9 +369,11 @@ def _evaluated(module: Subject) -> tuple[Any, Any]:
 def _rows(module: Subject) -> int:
     """Return the length of the leading axis, which all inputs share."""
     leaves = jax.tree.leaves(module.inputs)
+    if any(is_key(leaf) and np.shape(leaf) in ((), (2,)) for leaf in leaves):
+        skip(_("an input looks like one random key for all rows"))
     lengths = {np.shape(leaf)[:1] for leaf in leaves}
     rows = next(iter(lengths), ())
-    if len(lengths) != 1 or not rows or rows[0] < 2 or any(map(is_key, leaves)):
+    if len(lengths) != 1 or not rows or rows[0] < 2:
         skip(_("the inputs do not share a leading axis of at least two rows"))
     return int(rows[0])
 

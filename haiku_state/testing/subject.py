@@ -17,6 +17,8 @@ from haiku_state.errors.language import deferred as _
 from haiku_state.inside.report import Sentence
 from haiku_state.pure.check import check_made
 
+ARRAYS = (jax.Array, np.ndarray, np.generic, int, float, complex)
+UNBOUND = re.compile(r"unbound axis name: (\w+)")
 MISSING = _("{path} is only in one of the two results")
 STRUCTURES = _("{path}: the two results have different structures")
 DIFFERS = _("{path}: {one} and {other}")
@@ -75,17 +77,41 @@ class Subject:
         return params, state
 
     @functools.cached_property
+    def first(self) -> tuple[Any, Any]:
+        """The result of the first call in training."""
+        return self._checked(self.apply(*self.start))
+
+    @functools.cached_property
     def trained(self) -> tuple[Any, Any]:
         """Params, and the state after one call in training."""
-        params, state = self.start
-        after = self.apply(params, state)[1]
-        check_made(params, after)
-        return params, after
+        return self.start[0], self.first[1]
 
     @functools.cached_property
     def evaluated(self) -> tuple[Any, Any]:
         """The result of a call in evaluation."""
-        return self.apply(*self.trained, flags=self.evaluation)
+        return self._checked(self.apply(*self.trained, flags=self.evaluation))
+
+    def check_call(self) -> None:
+        """Call the module in training and in evaluation; what this raises is not about a law.
+
+        Raises:
+          ArgumentError: the module uses an axis that is not named, or returns what is no array.
+          Exception: any other that ``init`` or ``apply`` raises.
+        """
+        try:
+            _results = self.first, self.evaluation is None or self.evaluated
+        except NameError as error:
+            unbound = UNBOUND.search(str(error.__cause__ or error))
+            if unbound is None:
+                raise
+            raise arguments.tested_axis(self.axis_name, unbound[1]) from error
+
+    def _checked(self, result: tuple[Any, Any]) -> tuple[Any, Any]:
+        check_made(self.start[0], result[1])
+        for path, leaf in leaves_by_path(params=self.start[0], **named(result)).items():
+            if not isinstance(leaf, ARRAYS):
+                raise arguments.tested_result(path, leaf)
+        return result
 
     def init(self, inputs: tuple[Any, ...] | None = None) -> tuple[Any, Any]:
         """Call ``init`` as in training."""
@@ -144,11 +170,11 @@ class Subject:
 
     @functools.cached_property
     def is_random(self) -> bool:
-        """Whether the result of a call in training depends on the random key."""
+        """Whether the state after a call in training depends on the random key."""
         run = jax.jit(self.traced())  # one program for both keys
         keys = unused((self.key, jax.random.key(1)))
-        results = [run(*copied((*self.trained, self.inputs)), key) for key in keys]
-        return _worst(*results)[0] > 0
+        results = [run(*copied((*self.trained, self.inputs)), key)[1] for key in keys]
+        return worst(*results)[0] > 0
 
     @functools.cached_property
     def allowed(self) -> float:
@@ -173,17 +199,17 @@ class Subject:
             results = run(*unused(given)), run(*jax.tree.map(rounded, unused(given)))
         except Exception:
             return SMALLEST[least]
-        effect = _worst(*results)[0]
+        effect = worst(*results)[0]
         allowed = max(SMALLEST[least], (ROUNDINGS if least > 16 else 3) * effect)
         return allowed if allowed < GREATEST or least < 16 else np.inf
 
-    def difference(self, one: Any, other: Any, exact: bool = False) -> Sentence | None:
-        """Return how two results differ by more than rounding, or None.
+    def difference(self, one: Any, other: Any, allowed: float | None = None) -> Sentence | None:
+        """Return how two results differ by more than is allowed, or None.
 
         Args:
           one: a dict of what is compared, by its names.
           other: what it is compared with.
-          exact: whether rounding counts as a difference.
+          allowed: the relative difference that is allowed; by default, what rounding may make.
         """
         leaves = [leaves_by_path(**tree) for tree in (one, other)]
         for path in dict.fromkeys([*leaves[0], *leaves[1]]):
@@ -193,12 +219,12 @@ class Subject:
             structures = [str(jax.tree.structure(with_dicts(tree[name]))) for tree in (one, other)]
             if structures[0] != structures[1]:
                 return Sentence(STRUCTURES, path=name)
-        allowed = 0 if exact else self.allowed
+        allowed = self.allowed if allowed is None else allowed
         for path, leaf in leaves[0].items():
             twin = leaves[1][path]
             if np.shape(leaf) != np.shape(twin):
                 return Sentence(DIFFERS, path=path, one=describe(leaf), other=describe(twin))
-            gap, *values = _worst(leaf, twin)
+            gap, *values = worst(leaf, twin)
             if not gap <= (allowed if is_inexact(leaf) else 0):
                 shown = [f"{value:.7g}" for value in values]
                 return Sentence(DIFFERS, path=path, one=shown[0], other=shown[1])
@@ -239,9 +265,15 @@ def copied(tree: Any) -> Any:
 
 
 def accepts(make: Any, name: str) -> bool:
-    """Whether a function has a parameter of a name."""
+    """Whether a function, or the call of a class or a pair, has a parameter of a name."""
+    if isinstance(make, type):
+        call = make.__call__
+    elif isinstance(make, tuple):
+        call = make[-1]
+    else:
+        call = make
     try:
-        return name in inspect.signature(getattr(make, "apply", make)).parameters
+        return name in inspect.signature(call).parameters
     except (TypeError, ValueError):
         return False
 
@@ -262,7 +294,7 @@ def _eps(leaf: Any) -> float:
     return float(jnp.finfo(leaf.dtype).eps)  # type: ignore[no-untyped-call]
 
 
-def _worst(one: Any, other: Any) -> tuple[float, Any, Any]:
+def worst(one: Any, other: Any) -> tuple[float, Any, Any]:
     """Return the greatest difference of two trees, relative to 1 + |x|, and the two numbers."""
     worst: tuple[float, Any, Any] = 0.0, None, None
     for leaf, twin in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):

@@ -40,7 +40,7 @@ def metadata(wheel):
         return Parser().parsestr(archive.read(name).decode())
 
 
-def test_the_wheel_holds_the_whole_package_the_pages_to_read_and_nothing_else(built):
+def test_wheel__holds_the_whole_package_the_pages_to_read_and_nothing_else(built):
     expected = {
         file.relative_to(ROOT).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest()
         for file in PACKAGE.rglob("*")
@@ -59,7 +59,7 @@ def test_the_wheel_holds_the_whole_package_the_pages_to_read_and_nothing_else(bu
         assert f"haiku_state/{name}" in expected
 
 
-def test_the_metadata_asks_for_the_core_only(built):
+def test_wheel__asks_for_the_core_only(built):
     found = metadata(built("whl"))
     wanted = [Requirement(line) for line in found.get_all("Requires-Dist")]
     assert {each.name for each in wanted if "extra" not in str(each.marker)} == CORE
@@ -68,7 +68,7 @@ def test_the_metadata_asks_for_the_core_only(built):
     assert found["License-Expression"] == "Apache-2.0"
 
 
-def test_the_sdist_holds_the_sources(built):
+def test_sdist__holds_the_sources(built):
     """The wheel was built from it: ``python -m build`` makes the one from the other."""
     with tarfile.open(built("tar.gz")) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
@@ -100,14 +100,14 @@ def run(python, *arguments, folder, language="en"):
     )
 
 
-def test_nothing_of_the_extras_is_installed(empty_environment, tmp_path):
+def test_wheel__nothing_of_the_extras_is_installed(empty_environment, tmp_path):
     ran = run(empty_environment, "-m", "pip", "list", "--format=freeze", folder=tmp_path)
     names = {line.partition("==")[0].lower() for line in ran.stdout.splitlines()}
     assert names >= CORE
     assert not names & OF_EXTRAS
 
 
-def test_the_readme_s_example_runs_in_another_folder(empty_environment, tmp_path):
+def test_wheel__the_example_of_the_readme_runs_in_another_folder(empty_environment, tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     [example] = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     ran = run(empty_environment, "-c", example, folder=tmp_path)
@@ -115,13 +115,15 @@ def test_the_readme_s_example_runs_in_another_folder(empty_environment, tmp_path
 
 
 @pytest.mark.parametrize(("language", "said"), [("en", "  why:   "), ("zh", "  原因：")])
-def test_an_error_speaks_the_reader_s_language(language, said, empty_environment, tmp_path):
+def test_wheel__an_error_speaks_the_language_of_the_reader(
+    language, said, empty_environment, tmp_path
+):
     program = "import haiku_state as hs; hs.batches({'x': range(10)}, 11)"
     ran = run(empty_environment, "-c", program, folder=tmp_path, language=language)
     assert said in ran.stderr
 
 
-def test_the_widgets_have_their_style_and_their_script(empty_environment, tmp_path):
+def test_wheel__the_widgets_have_their_style_and_their_script(empty_environment, tmp_path):
     program = "import haiku_state as hs; h = hs.History(); h.record({'a': 1.0}); h.save('h.html')"
     program += "; print(hs.record_trace(abs, (-1.0,))._repr_html_())"
     program += "; print(hs.explain(abs, -1.0)._repr_html_(), hs.record_flow(hs.Counter).svg())"
@@ -133,12 +135,12 @@ def test_the_widgets_have_their_style_and_their_script(empty_environment, tmp_pa
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_the_doctor_finds_a_measured_set(language, empty_environment, tmp_path):
+def test_wheel__the_doctor_finds_a_measured_set(language, empty_environment, tmp_path):
     ran = run(empty_environment, "-m", "haiku_state", "doctor", folder=tmp_path, language=language)
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def test_there_is_a_command(empty_environment, tmp_path):
+def test_wheel__there_is_a_command(empty_environment, tmp_path):
     [command] = empty_environment.parent.glob("haiku-state*")
     ran = subprocess.run(
         [command, "train", "--loud"], cwd=tmp_path, capture_output=True, encoding="utf-8"
@@ -147,7 +149,7 @@ def test_there_is_a_command(empty_environment, tmp_path):
     assert ran.stderr == "haiku-state: error: unrecognized arguments: --loud\n"
 
 
-def test_a_command_that_needs_more_says_what_to_install(empty_environment, tmp_path):
+def test_wheel__a_command_that_needs_more_says_what_to_install(empty_environment, tmp_path):
     ran = run(empty_environment, "-m", "haiku_state", "train", folder=tmp_path)
     assert ran.returncode == 1
     [line] = re.findall(r"`python -m (pip install .+)` installs it\n", ran.stderr)

@@ -92,13 +92,9 @@ def url(language, page=LESSON):
     return (SITE / language / page).as_uri()
 
 
-def test_there_are_pages(browser):
-    assert PAGES
-
-
 @pytest.mark.parametrize("language", ["en", ZH])
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_from_disk(kept_page, language, name):
+def test_pages__each_fits_and_loads_from_disk_alone(kept_page, language, name):
     page = kept_page
     page.requests.clear()
     page.complaints.clear()
@@ -132,7 +128,7 @@ def assert_fits(page, width, scheme):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_switcher_stays_at_the_place(open_page, width):
+def test_language_switcher__stays_at_the_place(open_page, width):
     page = open_page(url("en") + "#the-general-strategy", width)
     link = page.locator("a.language-switcher:visible").first
     assert link.inner_text().strip() == ("中文" if width == 360 else "简体中文")
@@ -142,7 +138,7 @@ def test_the_switcher_stays_at_the_place(open_page, width):
     page.wait_for_url(url("en") + "#the-general-strategy")
 
 
-def test_the_switcher_keeps_the_search(open_page):
+def test_language_switcher__keeps_the_search(open_page):
     page = open_page(url("en", "search.html") + "?q=pmap_update")
     page.locator("a.language-switcher:visible").first.click()
     page.wait_for_url(url(ZH, "search.html") + "?q=pmap_update")
@@ -174,7 +170,7 @@ def type_query(page, query):
         (ZH, "jit 缓存", "pure/thinking_in_jax.html?*"),
     ],
 )
-def test_search_as_you_type(open_page, language, query, hit):
+def test_search__finds_as_you_type(open_page, language, query, hit):
     page = open_page(url(language), 360)
     assert not any("search-index" in r or "minisearch" in r for r in page.requests)
     type_query(page, query)
@@ -187,7 +183,7 @@ def test_search_as_you_type(open_page, language, query, hit):
     assert [r for r in page.requests if not r.startswith(("file:", "data:"))] == []
 
 
-def test_search_by_keyboard_alone(open_page):
+def test_search__works_by_keyboard_alone(open_page):
     page = open_page(url("en"))
     page.keyboard.press("Control+k")
     page.keyboard.type("dropout")
@@ -204,20 +200,20 @@ def test_search_by_keyboard_alone(open_page):
     assert not page.locator("dialog#pst-search-dialog").is_visible()
 
 
-def test_the_search_page_answers_its_address(open_page, server):
+def test_search__the_page_answers_its_address(open_page, server):
     page = open_page(f"{server}/{ZH}/search.html?q=纯函数")
     page.wait_for_selector("#hs-found [role=option]")
     page.locator("#hs-found [role=option]").first.click()
     page.wait_for_url(f"{server}/{ZH}/*/*.html?highlight=*")
 
 
-def test_what_nothing_is_found_for(open_page):
+def test_search__says_what_nothing_is_found_for(open_page):
     page = open_page(url("en", "search.html") + "?q=xyzzyqwv")
     page.locator(".hs-search-status", has_text="xyz").wait_for()
     assert page.locator("#hs-found [role=option]").count() == 0
 
 
-def test_the_search_page_without_scripts_leads_to_the_lists(open_page):
+def test_search__the_page_without_scripts_leads_to_the_lists(open_page):
     page = open_page(url("en", "search.html"), java_script_enabled=False)
     links = page.locator(".bd-search-container a")
     assert [link.get_attribute("href") for link in links.all()] == [
@@ -238,14 +234,14 @@ def test_the_search_page_without_scripts_leads_to_the_lists(open_page):
         ("users", ZH, 0.9, 0.95),
     ],
 )
-def test_the_search_finds_what_was_held_back(open_page, language, name, first, three):
+def test_search__finds_what_was_held_back(open_page, language, name, first, three):
     page = open_page(url(language, "search.html"))
     result = measure(page, read_queries(name, language, held_back=True))
     assert (result["P@1"] >= first, result["P@3"] >= three, result["empty"]) == (True, True, 0)
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_a_page_is_found_by_its_title_and_a_lesson_by_its_number(open_page, language):
+def test_search__a_page_is_found_by_its_title_and_a_lesson_by_its_number(open_page, language):
     page = open_page(url(language, "search.html"))
     first = functools.partial(first_pages, page)
     assert first(["x"])  # the index has come
@@ -271,7 +267,7 @@ EXCERPTS = """async (query) => (await siteSearch.search(query)).slice(0, 8).map(
 })"""
 
 
-def test_the_first_three_results_are_of_three_pages(open_page):
+def test_search__the_first_three_results_are_of_three_pages(open_page):
     page = open_page(url("en", "search.html") + "?q=dropout")
     page.wait_for_selector("#hs-found [role=option]")
     links = page.locator("#hs-found [role=option]").evaluate_all("all => all.map(a => a.pathname)")
@@ -280,7 +276,7 @@ def test_the_first_three_results_are_of_three_pages(open_page):
 
 
 @pytest.mark.parametrize(("language", "query"), [("en", "counter"), (ZH, "计数器")])
-def test_an_excerpt_begins_with_a_word(open_page, language, query):
+def test_search__an_excerpt_begins_with_a_word(open_page, language, query):
     page = open_page(url(language, "search.html"))
     find(page, [query])  # the index has come
     whole = page.evaluate(EXCERPTS, query)
@@ -289,12 +285,12 @@ def test_an_excerpt_begins_with_a_word(open_page, language, query):
 
 
 @pytest.mark.parametrize(("locale", "language"), [("zh-CN", ZH), ("en-GB", "en"), ("fr-FR", "en")])
-def test_the_root_follows_the_browser(open_page, locale, language):
+def test_root__follows_the_browser(open_page, locale, language):
     page = open_page((SITE / "index.html").as_uri(), locale=locale)
     page.wait_for_url(url(language, "index.html"))
 
 
-def test_the_root_remembers_the_language(open_page, server):
+def test_root__remembers_the_language(open_page, server):
     page = open_page(f"{server}/en/index.html", locale="en-GB")
     page.locator("a.language-switcher:visible").first.click()
     page.wait_for_url(f"{server}/{ZH}/index.html")
@@ -309,9 +305,7 @@ def test_the_root_remembers_the_language(open_page, server):
         ("en/old/the-pair", "There is no page at this address", "en/search.html?q=the+pair"),
     ],
 )
-def test_a_lost_page_leads_back_in_the_language_of_its_address(
-    open_page, server, lost, heading, found
-):
+def test_404__leads_back_in_the_language_of_its_address(open_page, server, lost, heading, found):
     page = open_page(f"{server}/{lost}")
     assert page.locator("h1").first.inner_text() == heading
     links = page.locator("section").first.locator("a")
@@ -320,12 +314,12 @@ def test_a_lost_page_leads_back_in_the_language_of_its_address(
     page.wait_for_url(f"{server}/{found}")
 
 
-def test_the_root_without_scripts_gives_a_choice(open_page):
+def test_root__without_scripts_gives_a_choice(open_page):
     page = open_page((SITE / "index.html").as_uri(), java_script_enabled=False)
     assert page.locator("a:visible").all_inner_texts() == ["English", "简体中文"]
 
 
-def test_under_a_sub_path(open_page, server):
+def test_pages__work_under_a_sub_path(open_page, server):
     page = open_page(f"{server}/en/{LESSON}")
     page.locator("a.language-switcher:visible").first.click()
     page.wait_for_url(f"{server}/{ZH}/{LESSON}")
@@ -347,7 +341,7 @@ def beside(page):
 @pytest.mark.parametrize(
     ("language", "other", "said"), [(ZH, "en", "PyTrees"), ("en", "zh-CN", "PyTree")]
 )
-def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, other, said):
+def test_parallel__a_paragraph_shows_the_other_language_on_demand(open_page, language, other, said):
     page = open_page(url(language, "state/pytrees.html"), 360)
     assert not any(".other." in request for request in page.requests)
     beside(page).select_option("each")
@@ -367,7 +361,7 @@ def test_a_paragraph_shows_the_other_language_on_demand(open_page, language, oth
     assert page.complaints == []
 
 
-def test_both_languages_beside_each_other_are_remembered(open_page, server):
+def test_parallel__both_languages_beside_each_other_are_remembered(open_page, server):
     page = open_page(f"{server}/{ZH}/{LESSON}")
     before = without_tab_stops(page)
     page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView({behavior: 'instant'})")
@@ -397,7 +391,7 @@ def without_tab_stops(page):
 STATION = ".hs-map li:has(> a[href$='{}'])"
 
 
-def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, server):
+def test_lessons__one_that_was_read_is_remembered_in_both_languages(open_page, server):
     page = open_page(f"{server}/en/{LESSON}")
     box = page.get_by_role("checkbox", name="I have read this lesson")
     assert not box.is_checked()
@@ -425,7 +419,7 @@ def test_a_lesson_that_was_read_is_remembered_in_both_languages(open_page, serve
         (ZH, "从第 1 课开始", "继续第 2 课"),
     ],
 )
-def test_home_leads_to_the_next_lesson(open_page, server, language, begin, go_on):
+def test_home__leads_to_the_next_lesson(open_page, server, language, begin, go_on):
     page = open_page(f"{server}/{language}/pure/thinking_in_jax.html")
     go(page, f"{server}/{language}/index.html")
     button = page.locator(".hs-buttons a").first
@@ -438,7 +432,7 @@ def test_home_leads_to_the_next_lesson(open_page, server, language, begin, go_on
     assert page.locator(".hs-buttons a").count() == 2
 
 
-def test_who_goes_on_from_the_end_has_read_the_lesson(open_page, server):
+def test_lessons__who_goes_on_from_the_end_has_read_it(open_page, server):
     page = open_page(f"{server}/en/{LESSON}")
     page.locator(".hs-go").click()
     page.wait_for_url(f"{server}/en/state/pytrees.html")
@@ -447,7 +441,7 @@ def test_who_goes_on_from_the_end_has_read_the_lesson(open_page, server):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_without_scripts_the_sidebar_is_a_list(open_page, server, language):
+def test_navigation__without_scripts_the_sidebar_is_a_list(open_page, server, language):
     page = open_page(f"{server}/{language}/{LESSON}", java_script_enabled=False)
     contents = page.locator(".bd-sidebar-primary .hs-contents")
     opened = contents.locator("details[open] a")
@@ -461,12 +455,12 @@ def test_without_scripts_the_sidebar_is_a_list(open_page, server, language):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_home_is_five_screens_of_a_phone(open_page, language):
+def test_home__is_five_screens_of_a_phone(open_page, language):
     page = open_page(url(language, "index.html"), 360)
     assert page.evaluate("document.documentElement.scrollHeight") <= 5 * 740
 
 
-def test_the_picture_comes_to_rest_within_five_seconds(open_page, server):
+def test_home__the_picture_comes_to_rest_within_five_seconds(open_page, server):
     page = open_page(f"{server}/en/index.html", reduced_motion="no-preference")
     ends = page.evaluate(
         "document.getAnimations().map((each) => each.effect.getComputedTiming().endTime)"
@@ -489,7 +483,7 @@ def shown(page):
 
 @pytest.mark.parametrize("language", ["en", ZH])
 @pytest.mark.parametrize("width", [1280, 1024, 960])
-def test_the_header_keeps_to_one_line(open_page, server, language, width):
+def test_navigation__the_header_keeps_to_one_line(open_page, server, language, width):
     page = open_page(f"{server}/{language}/{LESSON}", width)
     boxes = page.evaluate(
         """() => [...document.querySelectorAll(
@@ -511,7 +505,7 @@ QUESTION = "state/practice.html"
     ("language", "right", "wrong", "again"),
     [("en", "Right.", "something else", "(to repeat)"), (ZH, "答对了", "不是这个", "(需要再做)")],
 )
-def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
+def test_questions__one_says_whether_a_choice_is_right_and_remembers_it(
     open_page, server, language, right, wrong, again
 ):
     page = open_page(f"{server}/{language}/{QUESTION}")
@@ -541,7 +535,7 @@ def test_a_question_says_whether_a_choice_is_right_and_remembers_it(
     assert page.complaints == []
 
 
-def test_a_question_without_scripts_has_its_answer_folded_and_paper_has_what_is_open(open_page):
+def test_questions__without_scripts_the_answer_is_folded_and_paper_has_what_is_open(open_page):
     page = open_page(url("en", QUESTION), java_script_enabled=False)
     cell = page.locator(".cell:has(#question-practice-merged-averages)")
     assert cell.get_by_role("radio").count() == 3
@@ -563,7 +557,7 @@ CHOICES = "update/devices.html"  # the second widget there
 
 
 @pytest.mark.parametrize(("language", "nothing"), [("en", "exchange no data"), (ZH, "不交换")])
-def test_what_is_chosen_is_shown_and_said(open_page, language, nothing):
+def test_choices__what_is_chosen_is_shown_and_said(open_page, language, nothing):
     page = open_page(url(language, CHOICES), 360)
     choices = page.locator(".hs-choices").last
     shown = choices.locator(".hs-option:visible")
@@ -584,7 +578,7 @@ def test_what_is_chosen_is_shown_and_said(open_page, language, nothing):
     assert page.complaints == []
 
 
-def test_without_scripts_and_on_paper_all_choices_are_there(open_page):
+def test_choices__without_scripts_and_on_paper_all_are_there(open_page):
     page = open_page(url("en", CHOICES), java_script_enabled=False)
     choices = page.locator(".hs-choices").last
     assert choices.locator(".hs-option:visible").count() == 1
@@ -599,7 +593,7 @@ def test_without_scripts_and_on_paper_all_choices_are_there(open_page):
 @pytest.mark.parametrize(
     ("fold", "content"), [("details.sd-dropdown", ".sd-summary-content"), ("details.fold", "pre")]
 )
-def test_answers_and_outputs_are_folded_and_open_without_scripts(open_page, fold, content):
+def test_folds__answers_and_outputs_open_without_scripts(open_page, fold, content):
     page = open_page(url("en"), java_script_enabled=False)
     folded = page.locator(fold).first
     assert not folded.locator(content).first.is_visible()
@@ -608,7 +602,7 @@ def test_answers_and_outputs_are_folded_and_open_without_scripts(open_page, fold
 
 
 @pytest.mark.parametrize(("language", "shown"), [("en", "is impure"), (ZH, "是非纯的")])
-def test_what_the_package_draws_belongs_to_the_page(open_page, language, shown):
+def test_outputs__what_the_package_draws_belongs_to_the_page(open_page, language, shown):
     page = open_page(url(language, "beyond/find_lost_state.html"), color_scheme="dark")
     slabs = ".cell_output .text_html:has(.hs-flow, .hs-report, .hs-history)"
     colors = page.eval_on_selector_all(slabs, "all => all.map(e => getComputedStyle(e).background)")
@@ -619,7 +613,7 @@ def test_what_the_package_draws_belongs_to_the_page(open_page, language, shown):
     assert page.locator(".hs-history svg:visible").count() >= 3
 
 
-def test_a_figure_has_the_page_behind_it_and_pixels_keep_a_white_plate(open_page):
+def test_figures__have_the_page_behind_them_and_pixels_keep_a_white_plate(open_page):
     page = open_page(url("en", "haiku/digits.html"), color_scheme="dark")
     shown = """all => all.map(e => {
         const {backgroundColor, padding, filter} = getComputedStyle(e);
@@ -631,7 +625,7 @@ def test_a_figure_has_the_page_behind_it_and_pixels_keep_a_white_plate(open_page
     assert set(pixels) == {"rgb(255, 255, 255) 4px true"}
 
 
-def test_a_formula_is_legible_and_found_without_scripts(open_page):
+def test_formulas__are_legible_and_found_without_scripts(open_page):
     page = open_page(url("en", "haiku/batch_norm.html"), java_script_enabled=False)
     formula = page.locator("div.math").first
     assert formula.locator("mfrac > msqrt").count() == 1
@@ -641,7 +635,7 @@ def test_a_formula_is_legible_and_found_without_scripts(open_page):
     )
 
 
-def test_code_in_a_card_that_is_opened_scrolls_by_keyboard(open_page):
+def test_bug_cards__code_in_one_that_is_opened_scrolls_by_keyboard(open_page):
     """Its body is not laid out before, so the theme could not see that it scrolls."""
     page = open_page(url("en", "reference/bug_gallery.html"), 360)
     code = page.locator(".hs-bug > details pre")
@@ -654,7 +648,7 @@ def test_code_in_a_card_that_is_opened_scrolls_by_keyboard(open_page):
     assert {*stops} == {0}
 
 
-def test_a_wide_formula_scrolls_by_keyboard(open_page):
+def test_formulas__a_wide_one_scrolls_by_keyboard(open_page):
     page = open_page(url("en", "api/modules.html"), 360)
     wide = page.locator("div.math", has_text="mean").first
     assert wide.evaluate("e => e.scrollWidth > e.clientWidth && e.tabIndex === 0")
@@ -676,7 +670,7 @@ STARTS_A_LINE = """() => [...document.querySelectorAll('.hs-no-break')].filter(s
 
 
 @pytest.mark.parametrize("page", [LESSON, "haiku/batch_norm.html", "api/recipes.html"])
-def test_no_chinese_mark_starts_a_line(open_page, page):
+def test_no_break__no_chinese_mark_starts_a_line(open_page, page):
     opened = open_page(url(ZH, page), 360)
     assert opened.locator(".hs-no-break").count() > 5
     for width in range(320, 480, 8):
@@ -685,7 +679,7 @@ def test_no_chinese_mark_starts_a_line(open_page, page):
 
 
 @pytest.mark.parametrize("served", [False, True])
-def test_the_policy_lets_nothing_else_run(open_page, server, served):
+def test_policy__lets_nothing_else_run(open_page, server, served):
     address = f"{server}/en/{LESSON}" if served else url("en")
     page = open_page(address)
     assert page.complaints == []
@@ -701,7 +695,7 @@ def test_the_policy_lets_nothing_else_run(open_page, server, served):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_a_reader_loads_little(browser, language):
+def test_weight__a_reader_loads_little(browser, language):
     kib = {
         step: sum(files.values()) / 1024
         for step, files in visit(browser, language=language).items()
@@ -716,7 +710,7 @@ LOADED = """name => performance.getEntriesByType("resource")
     .map(entry => [entry.startTime, entry.responseEnd])"""
 
 
-def test_scripts_do_not_share_the_line_with_the_style_sheet(open_page, server):
+def test_scripts__do_not_share_the_line_with_the_style_sheet(open_page, server):
     page = open_page(f"{server}/en/haiku/batch_norm.html")
     [(_begun, styled)] = page.evaluate(LOADED, ".css")
     scripts = page.evaluate(LOADED, ".js")
@@ -724,7 +718,7 @@ def test_scripts_do_not_share_the_line_with_the_style_sheet(open_page, server):
     assert len(scripts) > 10
 
 
-def test_a_dark_page_is_dark_before_any_script_has_come(browser):
+def test_theme__a_dark_page_is_dark_before_any_script_has_come(browser):
     context = browser.new_context(color_scheme="dark")
     page = context.new_page()
     page.route("**/*.js*", lambda route: None)
@@ -738,7 +732,7 @@ CUT_ON_PAPER = """() => [...document.querySelectorAll('.bd-article :is(pre, tabl
     .map(element => element.textContent.slice(0, 60))"""
 
 
-def test_paper_is_light_and_whole(open_page):
+def test_paper__is_light_and_whole(open_page):
     page = open_page(url("en", "haiku/batch_norm.html"), color_scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
@@ -762,7 +756,7 @@ def test_paper_is_light_and_whole(open_page):
 
 
 @pytest.mark.parametrize(("language", "other"), [("en", "副作用"), (ZH, "side effect")])
-def test_a_term_shows_its_meaning_on_hover_focus_and_tap(open_page, language, other):
+def test_glossary__a_term_shows_its_meaning_on_hover_focus_and_tap(open_page, language, other):
     page = open_page(url(language, "pure/thinking_in_jax.html"), has_touch=True)
     term, tip = page.locator("a.hs-term[href$='#term-side-effect']"), page.locator("#hs-tip")
     assert term.count() == 1  # its first use alone
@@ -789,13 +783,13 @@ def test_a_term_shows_its_meaning_on_hover_focus_and_tap(open_page, language, ot
     page.wait_for_url(url(language, "reference/glossary.html") + "#term-side-effect")
 
 
-def test_a_term_leads_to_the_glossary_without_scripts(open_page):
+def test_glossary__a_term_leads_there_without_scripts(open_page):
     page = open_page(url("en"), java_script_enabled=False)
     page.locator("a.hs-term").first.click()
     page.wait_for_url(url("en", "reference/glossary.html") + "#term-*")
 
 
-def test_a_meaning_stays_on_a_phone(open_page):
+def test_glossary__a_meaning_stays_on_a_phone(open_page):
     page = open_page(url("en"), 360)
     for term in page.locator("a.hs-term").all():
         term.focus()
@@ -825,7 +819,7 @@ BASELINES = """label => [
     ],
 )
 @pytest.mark.parametrize("width", [360, 1280])
-def test_an_error_card_says_what_the_package_prints(open_page, language, printed, width):
+def test_error_cards__one_says_what_the_package_prints(open_page, language, printed, width):
     page = open_page(url(language, "api/errors.html"), width)
     card = page.locator(
         "dl.hs-error", has=page.locator("[id='haiku_state.errors.UncalledModuleError']")
@@ -848,7 +842,7 @@ def test_an_error_card_says_what_the_package_prints(open_page, language, printed
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_a_problem_is_folded_to_its_title_and_message(open_page, language):
+def test_problems__one_is_folded_to_its_title_and_message(open_page, language):
     page = open_page(url(language, "reference/problems.html"))
     card = page.locator("section[id='problem-21']")
     said = card.locator("summary .hs-seen").first.inner_text()
@@ -864,7 +858,7 @@ LONG = ["exercises/index", "reference/problems", "reference/bug_gallery", "api/e
 
 @pytest.mark.parametrize("language", ["en", ZH])
 @pytest.mark.parametrize("name", LONG)
-def test_a_link_into_a_long_page_lands_where_it_leads(kept_page, language, name):
+def test_anchors__a_link_into_a_long_page_lands_where_it_leads(kept_page, language, name):
     kept_page.set_viewport_size({"width": 390, "height": 800})
     address = url(language, f"{name}.html")
     names = targets(kept_page, address)
@@ -873,7 +867,7 @@ def test_a_link_into_a_long_page_lands_where_it_leads(kept_page, language, name)
     assert {name: far for name, far in missing.items() if far is not None} == {}
 
 
-def test_a_link_to_what_is_folded_shows_it(open_page):
+def test_folds__a_link_to_what_is_folded_shows_it(open_page):
     page = open_page(url("en", "exercises/index.html") + "#exercise-counter")
     card = page.locator("#exercise-counter > details")
     assert card.get_attribute("open") is not None
@@ -884,7 +878,7 @@ def test_a_link_to_what_is_folded_shows_it(open_page):
     assert page.locator("#question-bug-numpy-noise").bounding_box()["y"] < 400
 
 
-def test_exercises_are_filtered_and_a_passed_one_is_remembered(open_page, server):
+def test_exercise_cards__are_filtered_and_a_passed_one_is_remembered(open_page, server):
     page = open_page(f"{server}/en/exercises/index.html")
     cards, shown = page.locator(".hs-exercise"), page.locator(".hs-exercise:visible")
     assert shown.count() == cards.count() == 46
@@ -908,7 +902,7 @@ jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced arr
 with shape bool[]."""
 
 
-def test_a_message_that_is_pasted_is_searched_for(open_page):
+def test_search__a_message_that_is_pasted_is_searched_for(open_page):
     page = open_page(url("en", "reference/problems.html"))
     box = page.locator(".hs-ask textarea")
     box.evaluate("(e, text) => { e.value = text; e.dispatchEvent(new Event('input')) }", TRACEBACK)
@@ -919,13 +913,13 @@ def test_a_message_that_is_pasted_is_searched_for(open_page):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_the_first_card_of_the_gallery_is_on_the_first_screen(open_page, width):
+def test_bug_cards__the_first_is_on_the_first_screen(open_page, width):
     page = open_page(url("en", "reference/bug_gallery.html"), width)
     box = page.locator("section.hs-bug").first.bounding_box()
     assert box["y"] < page.viewport_size["height"] - 100
 
 
-def test_what_scrolls_is_a_tab_stop(open_page):
+def test_outputs__what_scrolls_is_a_tab_stop(open_page):
     page = open_page(url("en", "reference/bug_gallery.html"), 360)
     cells = page.locator(".cell_output > .output, .cell_output pre")
     scrolls = cells.evaluate_all("all => all.map(e => e.scrollWidth > e.clientWidth)")
@@ -934,14 +928,14 @@ def test_what_scrolls_is_a_tab_stop(open_page):
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-def test_a_long_signature_has_a_line_for_each_parameter(open_page, width):
+def test_signature__a_long_one_has_a_line_for_each_parameter(open_page, width):
     page = open_page(url("en", "api/update.html"), width)
     signature = page.locator("[id='haiku_state.TrainState']")
     names = signature.locator(".hs-lines em > .n:first-child").all_text_contents()
     assert names == ["params", "state", "opt_state", "rng", "step"]
 
 
-def test_a_printed_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
+def test_outputs__a_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
     page = open_page(url("en", "update/explicit_axes.html"), 360)
     table = page.locator(".cell_output pre", has_text="jnp.matmul(x.T, x, out_sharding").first
     assert table.evaluate("pre => pre.scrollWidth > pre.clientWidth && pre.tabIndex === 0")
@@ -951,7 +945,7 @@ def test_a_printed_table_scrolls_on_a_phone_and_an_error_wraps(open_page):
     assert error.evaluate("pre => pre.scrollWidth <= pre.clientWidth")
 
 
-def test_a_table_of_five_columns_stays_legible_on_a_phone(open_page):
+def test_tables__one_of_five_columns_stays_legible_on_a_phone(open_page):
     page = open_page(url(ZH, "beyond/five_ways.html"), 360)
     cells = page.locator(".pst-scrollable-table-container td")
     widths = cells.evaluate_all("cells => cells.map(cell => cell.clientWidth)")

@@ -57,14 +57,14 @@ def run(reader, lines):
     return reader.run("bash", "-e", "-c", lines, env=settings)
 
 
-def test_all_pages_have_lines_and_both_languages_the_same():
+def test_install__all_pages_have_lines_and_both_languages_the_same():
     english = blocks("en")
     pages = set.union(*english.values())
     assert {"index.html", "exercises/index.html", "state/index.html"} <= pages
     assert {text.replace(f" --lang {ZH}", "") for text in blocks(ZH)} == set(english)
 
 
-def test_the_first_lines_install_what_the_home_page_runs(reader):
+def test_install__the_first_lines_bring_what_the_home_page_runs(reader):
     page = (SITE / "en/index.html").read_text(encoding="utf-8")
     code = [html.unescape(re.sub("<[^>]*>", "", block)) for block in CODE.findall(page)]
     [program] = [text for text in code if "from haiku_state import" in text]
@@ -77,7 +77,7 @@ EACH = [(python, pins) for pythons, pins in newest_sets(read_sets()) for python 
 
 
 @pytest.mark.parametrize(("python", "pins"), EACH, ids=[python for python, _ in EACH])
-def test_the_lines_of_each_python_find_what_they_name(python, pins, reader):
+def test_install__the_lines_of_each_python_find_what_they_name(python, pins, reader):
     [lines] = [
         text
         for text in blocks("en")
@@ -92,7 +92,7 @@ def test_the_lines_of_each_python_find_what_they_name(python, pins, reader):
     assert f"jax-{pins['jax']}" in ran.stdout
 
 
-def test_each_extra_can_be_installed(reader):
+def test_install__each_extra_can_be_installed(reader):
     lines = {found[0] for text in blocks("en") for found in EXTRA.finditer(text)}
     assert {EXTRA.match(line)[1] for line in lines} == {"exercises", "lab", "data,plot,checkpoint"}
     for line in sorted(lines):
@@ -100,7 +100,7 @@ def test_each_extra_can_be_installed(reader):
         assert ran.returncode == 0, f"{line}\n{ran.stderr}"
 
 
-def test_the_lines_of_the_exercises_begin_the_first(reader):
+def test_install__the_lines_of_the_exercises_begin_the_first(reader):
     for page in ("get_started", "exercises/index"):
         shown = html.unescape((SITE / f"en/{page}.html").read_text(encoding="utf-8"))
         assert "python -m haiku_state exercises" in re.sub("<[^>]*>", "", shown)
@@ -112,7 +112,7 @@ def test_the_lines_of_the_exercises_begin_the_first(reader):
     assert ran.stdout.startswith("## An average that starts right"), ran.stderr
 
 
-def test_the_lines_of_a_course_of_ones_own_work(reader):
+def test_install__the_lines_of_a_course_of_ones_own_work(reader):
     page = (SITE / "en/how_to/write_an_exercise.html").read_text(encoding="utf-8")
     code = [html.unescape(re.sub("<[^>]*>", "", block)) for block in CODE.findall(page)]
     [lines] = [text for text in code if "--course warm_ups" in text]

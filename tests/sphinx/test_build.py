@@ -39,7 +39,7 @@ def tree(tmp_path, monkeypatch):
         (CATALOG, "树", "树结构", False),
     ],
 )
-def test_an_edit_of_prose_keeps_the_last_build_and_one_of_a_title_does_not(
+def test_build__an_edit_of_prose_keeps_the_last_and_one_of_a_title_does_not(
     tree, name, old, new, kept
 ):
     before = build._build_fingerprint()
@@ -48,7 +48,7 @@ def test_an_edit_of_prose_keeps_the_last_build_and_one_of_a_title_does_not(
     assert (build._build_fingerprint() == before) is kept
 
 
-def test_a_page_that_was_added_or_removed_does_not(tree):
+def test_build__a_page_that_was_added_or_removed_does_not_keep_the_last(tree):
     before = build._build_fingerprint()
     (tree / "docs/state/more.md").write_text("# More\n")
     assert build._build_fingerprint() != before
@@ -71,7 +71,7 @@ ALL = {EXECUTED, "sphinx/doctrees/en/a.doctree", "sphinx/en/html/a.html"}
         ("failed", {EXECUTED}),
     ],
 )
-def test_what_an_edit_of_the_pipeline_keeps(tree, edited, kept):
+def test_build__an_edit_of_the_pipeline_keeps_at_least_what_was_executed(tree, edited, kept):
     build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
     cache = build.cache_path(tree / "build/executed").name
     files = {name: tree / "build" / name.format(cache=cache) for name in ALL}
@@ -87,7 +87,7 @@ def test_what_an_edit_of_the_pipeline_keeps(tree, edited, kept):
 
 
 @pytest.mark.parametrize("edit", [None, "conf.py", "failed"])
-def test_a_page_alone_is_read_again_after_an_edit_of_the_pipeline_or_a_failure(
+def test_build__a_page_alone_is_read_again_after_an_edit_of_the_pipeline_or_a_failure(
     tree, monkeypatch, edit
 ):
     kept = []
@@ -105,7 +105,7 @@ def test_a_page_alone_is_read_again_after_an_edit_of_the_pipeline_or_a_failure(
     assert kept == [False, edit is None]
 
 
-def test_a_page_alone_that_fails_keeps_what_was_read_of_the_site(tree, monkeypatch):
+def test_build__a_page_alone_that_fails_keeps_what_was_read_of_the_site(tree, monkeypatch):
     build._invalidate_cache_unless(build._build_fingerprint(), build._look_fingerprint())
     site = tree / "build/sphinx/doctrees/en/a.doctree"
     site.parent.mkdir(parents=True)
@@ -115,7 +115,7 @@ def test_a_page_alone_that_fails_keeps_what_was_read_of_the_site(tree, monkeypat
     assert site.exists()
 
 
-def test_what_is_being_done_is_shown_on_a_terminal_only(monkeypatch, capsys):
+def test_progress__what_is_being_done_is_shown_on_a_terminal_only(monkeypatch, capsys):
     with progress.timed("checked"):
         pass
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
@@ -162,7 +162,9 @@ print(build._run_sphinx("html", "en", Path("out"), Path("trees"), int(sys.argv[2
         (2, "while True: pass", "it ran too long", "while True"),
     ],
 )
-def test_an_error_names_its_page_and_its_cell(tree, jobs, code, said_first, said_later, user):
+def test_build__an_error_names_its_page_and_its_cell(
+    tree, jobs, code, said_first, said_later, user
+):
     (tree / PAGE).write_text(PAGE_OF_CELLS.replace("{code}", code), encoding="utf-8")
     conf = """\
 extensions = ["myst_nb"]

@@ -176,7 +176,7 @@ def quote(text: str) -> str:
 
 
 @pytest.mark.parametrize(("sound", "is_rst"), [(MYST, False), (RST, True)], ids=["myst", "rst"])
-def test_sound_translations_pass(tmp_path, sound, is_rst):
+def test_check_catalog__sound_translations_pass(tmp_path, sound, is_rst):
     write(tmp_path / "page.po", sound)
     assert check_catalog(tmp_path / "page.po", is_rst, TERMS, SITE) == []
 
@@ -186,7 +186,9 @@ def test_sound_translations_pass(tmp_path, sound, is_rst):
     [pytest.param(MYST, False, *d[1:], id=d[0]) for d in DEFECTS]
     + [pytest.param(RST, True, *d[1:], id=d[0]) for d in RST_DEFECTS],
 )
-def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, english, bad, says):
+def test_check_catalog__a_defect_is_named_by_file_line_and_message(
+    tmp_path, sound, is_rst, english, bad, says
+):
     assert english in sound
     file = tmp_path / "page.po"
     where = write(file, sound | {english: bad})
@@ -196,13 +198,13 @@ def test_a_defect_is_named_by_file_line_and_message(tmp_path, sound, is_rst, eng
     assert str(problems[0]).startswith(f"{file}:{where[english]}: ")
 
 
-def test_fuzzy(tmp_path):
+def test_check_catalog__a_fuzzy_message_is_named(tmp_path):
     write(tmp_path / "page.po", {"The output is:": "输出为："}, flags="#, fuzzy")
     (problem,) = check_catalog(tmp_path / "page.po", False, TERMS, SITE)
     assert problem.what == "fuzzy: the English has changed"
 
 
-def test_obsolete(tmp_path):
+def test_check_catalog__an_obsolete_message_is_named(tmp_path):
     file = tmp_path / "page.po"
     write(file, {"The output is:": "输出为："})
     file.write_text(file.read_text() + '\n#~ msgid "Gone"\n#~ msgstr "没了"\n')
@@ -214,7 +216,7 @@ def test_obsolete(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "says"), [pytest.param(*d[1:], id=d[0]) for d in UNREADABLE]
 )
-def test_what_is_no_catalog_is_named_by_file_and_line(tmp_path, old, new, line, says):
+def test_check_catalog__what_is_none_is_named_by_file_and_line(tmp_path, old, new, line, says):
     catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/page.po"
     catalog.parent.mkdir(parents=True)
     header = b'msgid ""\nmsgstr "Content-Type: text/plain; charset=utf-8\\n"\n\n'
@@ -231,7 +233,7 @@ def test_what_is_no_catalog_is_named_by_file_and_line(tmp_path, old, new, line, 
         update_catalogs(tmp_path, tmp_path / "locale")
 
 
-def test_a_look_at_another_order(tmp_path):
+def test_check_catalog__a_look_at_another_order_is_marked_where_it_is_needed(tmp_path):
     file = tmp_path / "page.po"
     english, mark = "First `init`, then `apply`.", "# order: read"
     write(file, {english: "`apply` 在 `init` 之后。"}, flags=mark)
@@ -241,7 +243,7 @@ def test_a_look_at_another_order(tmp_path):
     assert problem.what == "the mark `order: read` is not needed"
 
 
-def test_an_exemption_from_the_glossary(tmp_path):
+def test_check_catalog__an_exemption_from_the_glossary_holds_where_it_is_needed(tmp_path):
     file = tmp_path / "page.po"
     exemption = "# glossary: gradient is a colour gradient"
     write(file, {"Is the gradient right?": "渐变对吗？"}, flags=exemption)
@@ -251,7 +253,7 @@ def test_an_exemption_from_the_glossary(tmp_path):
     assert problem.what == "the exemption of 'gradient' is not needed"
 
 
-def test_the_longest_term_is_matched_first(tmp_path):
+def test_check_catalog__the_longest_term_is_matched_first(tmp_path):
     write(tmp_path / "page.po", {"A batch normalization.": "批归一化。"})
     assert check_catalog(tmp_path / "page.po", False, TERMS, SITE) == []
 
@@ -264,7 +266,7 @@ def test_the_longest_term_is_matched_first(tmp_path):
     ],
     ids=["new", "removed"],
 )
-def test_a_catalog_that_is_not_current(tmp_path, extracted, says):
+def test_check_current__a_new_message_and_a_removed_page_are_named(tmp_path, extracted, says):
     locale, templates = tmp_path / "locale", tmp_path / "templates"
     messages = locale / f"{ZH}/LC_MESSAGES"
     messages.mkdir(parents=True)
@@ -277,7 +279,7 @@ def test_a_catalog_that_is_not_current(tmp_path, extracted, says):
     assert (messages / "page.po").read_text().count("msgid") == 2
 
 
-def test_a_removed_message_in_a_page_that_stays(tmp_path):
+def test_check_current__a_removed_message_in_a_page_that_stays_is_named(tmp_path):
     locale, templates = tmp_path / "locale", tmp_path / "templates"
     messages = locale / f"{ZH}/LC_MESSAGES"
     messages.mkdir(parents=True)
@@ -288,6 +290,6 @@ def test_a_removed_message_in_a_page_that_stays(tmp_path):
     assert (problem.message, problem.what.split(":")[0]) == ("Gone", "no longer on the page")
 
 
-def test_the_catalogs_of_the_site_pass():
+def test_check_catalogs__those_of_the_site_pass():
     problems = check_catalogs(ROOT / "docs/locale", ROOT / "docs", ROOT / "docs/glossary.csv")
     assert problems == []

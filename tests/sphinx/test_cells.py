@@ -37,7 +37,7 @@ x = 1  # noqa: E501
 '''
 
 
-def test_find_prose():
+def test_find_prose__finds_comments_and_docstrings():
     assert [prose.text for prose in find_prose(CODE)] == [
         "Counts its calls.",
         "Count once.",
@@ -47,13 +47,13 @@ def test_find_prose():
     ]
 
 
-def test_the_place_of_prose_is_its_text():
+def test_find_prose__the_place_is_that_of_the_text():
     lines = CODE.splitlines()
     for prose in find_prose(CODE):
         assert lines[prose.row][prose.start : prose.end] == prose.text
 
 
-def test_rewrite():
+def test_rewrite__replaces_the_prose_alone():
     chinese = ["统计调用次数。", "计数一次。", "需要时计两次。", "新状态", "已是中文"]
     result = rewrite(CODE, dict(zip(find_prose(CODE), chinese, strict=True)))
     expected = CODE.rstrip("\n")
@@ -72,18 +72,18 @@ def test_rewrite():
         ('没有结束"""', "not plain Python|changes the code"),
     ],
 )
-def test_a_translation_that_changes_the_code_is_refused(text, says):
+def test_rewrite__a_translation_that_changes_the_code_is_refused(text, says):
     prose = find_prose(CODE)[0]
     with pytest.raises(CellError, match=says):
         rewrite(CODE, {prose: text})
 
 
-def test_a_cell_that_is_not_python_is_refused():
+def test_find_prose__a_cell_that_is_not_python_is_refused():
     with pytest.raises(CellError, match="not plain Python"):
         find_prose("%matplotlib inline\n")
 
 
-def test_a_cell_with_lines_that_python_does_not_see_is_refused():
+def test_find_prose__a_cell_with_lines_that_python_does_not_see_is_refused():
     with pytest.raises(CellError, match="that Python does not see"):
         find_prose("x = 1  # one\u2028two\n")
 
@@ -114,7 +114,7 @@ def page(tmp_path):
     return document
 
 
-def test_a_translation_that_is_refused_is_named_by_the_line_of_its_catalog(page):
+def test_translatecells__what_is_refused_is_named_by_the_line_of_its_catalog(page):
     ExtractCells(page).apply()
     first, second, *_ = page.findall(CellProse)
     second.apply_translated_message("", "计数一次。")
@@ -123,7 +123,7 @@ def test_a_translation_that_is_refused_is_named_by_the_line_of_its_catalog(page)
         TranslateCells(page).apply()
 
 
-def test_a_cell_that_is_refused_is_named_by_its_line(page):
+def test_extractcells__a_cell_that_is_refused_is_named_by_its_line(page):
     [block] = page.findall(nodes.literal_block)
     block[:] = [nodes.Text("%matplotlib inline")]
     with pytest.raises(CellError, match=r"page\.md:12: a cell is not plain Python"):
@@ -134,7 +134,7 @@ def test_a_cell_that_is_refused_is_named_by_its_line(page):
     "other",
     ["x = 2\n", "x = 1\n\ny = 1\n", "x  = '1'\n", "if x:\n    x = 1\n", "\nx = 1\n"],
 )
-def test_other_code_has_another_skeleton(other):
+def test_skeleton__other_code_has_another(other):
     assert skeleton("x = 1\n") != skeleton(other)
 
 
@@ -146,7 +146,7 @@ words = st.text(
 
 
 @given(english=words, chinese=words)
-def test_any_comment_can_be_translated(english, chinese):
+def test_rewrite__any_comment_can_be_translated(english, chinese):
     code = f'def f():\n    """{english}"""\n    return 1  # a {english}\n'
     prose = [p for p in find_prose(code) if p.row == 2]
     result = rewrite(code, {p: chinese for p in prose})

@@ -54,11 +54,11 @@ def check(site):
     return check_site(site, site / "locale")
 
 
-def test_a_sound_site_passes(site):
+def test_check_site__a_sound_site_passes(site):
     assert check(site) + check_styles(site) == []
 
 
-def test_each_piece_of_prose_is_read(site):
+def test_check_site__each_piece_of_prose_is_read(site):
     linked, paragraph = "TitleJAX", "Title many words of"  # then its image
     in_order = [linked, "Title", paragraph, "x", "passed", "Title", "An item", *["Title"] * 3]
     assert Page(site / "en/page.html").prose == in_order
@@ -93,7 +93,7 @@ def test_each_piece_of_prose_is_read(site):
         ("</ul>", "</ul></ul>", "</ul> ends <details>"),
     ],
 )
-def test_a_defect_of_a_page_is_named(site, old, new, says):
+def test_check_site__a_defect_of_a_page_is_named(site, old, new, says):
     page = site / f"{ZH}/page.html"
     assert old in page.read_text(encoding="utf-8")
     page.write_text(page.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
@@ -102,7 +102,7 @@ def test_a_defect_of_a_page_is_named(site, old, new, says):
 
 
 @pytest.mark.parametrize("name", ["src", "data-src"])
-def test_a_script_that_is_loaded_now_or_later_is_here(site, name):
+def test_check_site__a_script_that_is_loaded_now_or_later_is_here(site, name):
     page = site / "en/page.html"
     text = page.read_text(encoding="utf-8")
     script = f'<script {name}="https://cdn.example/x.js"></script></head>'
@@ -110,7 +110,7 @@ def test_a_script_that_is_loaded_now_or_later_is_here(site, name):
     assert any("loads from outside" in problem for problem in check(site))
 
 
-def test_a_site_in_which_no_cell_is_found_is_not_compared(site):
+def test_check_site__a_site_in_which_no_cell_is_found_is_not_compared(site):
     """As after a release of MyST-NB that calls its cells something else."""
     for page in site.rglob("page.html"):
         text = page.read_text(encoding="utf-8").replace('class="cell_input', 'class="input_of_cell')
@@ -118,7 +118,7 @@ def test_a_site_in_which_no_cell_is_found_is_not_compared(site):
     assert "no code of a cell was found on any page, so none was compared" in check(site)
 
 
-def test_a_version_and_a_hash_are_not_english(site):
+def test_check_site__a_version_and_a_hash_are_not_english(site):
     page = site / f"{ZH}/page.html"
     text = page.read_text(encoding="utf-8").replace("通过", "0.1.0 · 864343b0fa3e755c")
     page.write_text(text, encoding="utf-8")
@@ -126,7 +126,7 @@ def test_a_version_and_a_hash_are_not_english(site):
 
 
 @pytest.mark.parametrize(("says_so", "problems"), [(' translate="no"', 0), ("", 1)])
-def test_a_text_in_english_on_all_pages_says_so(site, says_so, problems):
+def test_check_site__a_text_in_english_on_all_pages_says_so(site, says_so, problems):
     for page in site.rglob("page.html"):
         text = page.read_text(encoding="utf-8")
         assert "<ul>" in text
@@ -135,12 +135,12 @@ def test_a_text_in_english_on_all_pages_says_so(site, says_so, problems):
     assert len(check(site)) == problems
 
 
-def test_a_page_in_one_language_only(site):
+def test_check_site__a_page_in_one_language_only_is_named(site):
     (site / "en/page.html").rename(site / "en/renamed.html")
     assert "page.html: in one language only" in check(site)
 
 
-def test_a_style_that_loads_from_outside(site):
+def test_check_styles__one_that_loads_from_outside_is_named(site):
     (site / "en/style.css").write_text("@import 'https://fonts.example/x.css';")
     (problem,) = check_styles(site)
     assert problem.endswith("loads from outside: https://fonts.example/x.css")

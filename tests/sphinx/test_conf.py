@@ -29,7 +29,7 @@ def setting(name):
         ("py:func", "jax.jit", False),
     ],
 )
-def test_only_types_of_other_libraries_may_lead_nowhere(kind, target, ignored):
+def test_conf__only_types_of_other_libraries_may_lead_nowhere(kind, target, ignored):
     assert setting("nitpicky") is True
     # as Sphinx matches them: kind and target each as a whole
     matches = [

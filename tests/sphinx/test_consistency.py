@@ -57,7 +57,7 @@ def check(docs):
     return check_catalogs(docs / "locale", docs, docs / "glossary.csv")
 
 
-def test_a_consistent_course_passes(docs):
+def test_check_consistency__a_consistent_course_passes(docs):
     assert check(docs) == []
 
 
@@ -77,7 +77,7 @@ def test_a_consistent_course_passes(docs):
         ),
     ],
 )
-def test_a_defect_is_named_by_file_and_line(docs, file, old, new, line, says):
+def test_check_consistency__a_defect_is_named_by_file_and_line(docs, file, old, new, line, says):
     catalog = docs / f"locale/{ZH}/LC_MESSAGES/{file}.po"
     text = catalog.read_text(encoding="utf-8")
     assert old in text
@@ -88,7 +88,7 @@ def test_a_defect_is_named_by_file_and_line(docs, file, old, new, line, says):
     assert line is None or (found[0].file, found[0].line) == (catalog, line)
 
 
-def test_a_row_of_the_glossary_that_no_message_has(docs):
+def test_check_consistency__a_row_of_the_glossary_that_no_message_has_is_named(docs):
     glossary = docs / "glossary.csv"
     glossary.write_text(GLOSSARY + "host,主机,,A machine.,,\n", encoding="utf-8")
     (problem,) = check(docs)

@@ -25,7 +25,7 @@ NUMBERED = [name for name, lesson in COURSE.items() if lesson.number]
 each_lesson = pytest.mark.parametrize("name", COURSE)
 
 
-def test_each_page_of_a_part_is_a_lesson():
+def test_course__each_page_of_a_part_is_a_lesson():
     pages = {
         page.relative_to(DOCS).with_suffix("").as_posix()
         for part in parts(DOCS)
@@ -36,7 +36,7 @@ def test_each_page_of_a_part_is_a_lesson():
     assert numbers == [*range(1, len(numbers) + 1)]
 
 
-def test_what_is_opened_is_closed():
+def test_docs__a_fence_that_is_opened_is_closed():
     # MyST closes a fence at the end of its page without a word, and what follows is inside it
     fence = re.compile(r"^ *:::(.*)$", re.MULTILINE)
     for page in DOCS.rglob("*.md"):
@@ -45,7 +45,7 @@ def test_what_is_opened_is_closed():
         assert len(marks) == 2 * ends, page
 
 
-def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
+def test_minutes__are_counted_from_words_visible_code_and_tasks(tmp_path):
     page = tmp_path / "lesson.md"
     prose = "word " * 299 + "[word](a/long/address.md)\n"  # 300 words, 2 minutes
     cell = "```{code-cell} ipython3\n" + "x = 1\n\n" * 20 + "```\n"  # 20 lines, 2 minutes
@@ -71,7 +71,7 @@ def test_minutes_are_counted_from_words_visible_code_and_tasks(tmp_path):
         (1110, "about 18½ hours"),
     ],
 )
-def test_many_minutes_are_told_in_half_hours(minutes, text):
+def test_duration__many_minutes_are_told_in_half_hours(minutes, text):
     assert duration(minutes) == text
 
 
@@ -79,7 +79,7 @@ def toctree(*entries):
     return nodes.bullet_list("", addnodes.toctree(entries=list(entries)))
 
 
-def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
+def test_contents__has_all_lessons_with_their_minutes():
     lessons, own = course(DOCS), parts(DOCS)
     tocs = {name: nodes.bullet_list() for name in lessons}
     tocs |= {
@@ -100,12 +100,12 @@ def test_the_tree_of_the_course_has_all_lessons_with_their_minutes():
     assert root.pages[0].alone()[1:] == (f"Title of {own[0]}",) * 2 + root.pages[0][3:5] + ([],)
 
 
-def test_get_started_takes_ten_minutes():
+def test_get_started__takes_ten_minutes():
     assert minutes(DOCS / "get_started.md") == 10
 
 
 @pytest.mark.parametrize("name", NUMBERED)
-def test_a_lesson_has_its_frame(name):
+def test_lessons__a_numbered_one_has_its_frame(name):
     page = DOCS / f"{name}.md"
     text = page.read_text(encoding="utf-8")
     label = f"lesson-{page.stem.replace('_', '-')}"
@@ -121,7 +121,7 @@ def test_a_lesson_has_its_frame(name):
     assert COURSE[name].reading <= 45
 
 
-def test_the_numbered_course_takes_eleven_hours_and_sixteen_with_its_exercises():
+def test_course__takes_eleven_hours_and_sixteen_with_its_exercises():
     numbered = [COURSE[name] for name in NUMBERED]
     assert len(numbered) == 18
     assert sum(lesson.reading for lesson in numbered) / 60 < 11.5
@@ -129,7 +129,7 @@ def test_the_numbered_course_takes_eleven_hours_and_sixteen_with_its_exercises()
 
 
 @each_lesson
-def test_a_lesson_holds_to_what_it_shows(name):
+def test_lessons__each_holds_to_what_it_shows(name):
     code = "".join(cells(name))
     assert re.search(r"^ *assert |np.testing.assert_", code, re.MULTILINE)
     for line in code.splitlines():
@@ -140,7 +140,7 @@ def test_a_lesson_holds_to_what_it_shows(name):
 PLOTS = r"\bplt\b|\bax(?:is|es)?\.|\bfigure\.|\.(?:plot|imshow|semilog\w|bar|axhline|scatter)\("
 
 
-def test_what_plots_is_folded():
+def test_lessons__what_plots_is_folded():
     visible = [
         line
         for name in COURSE
@@ -167,13 +167,13 @@ def anchors(page):
     return {*slugs, *labels, *map(nodes.make_id, labels)}
 
 
-def test_every_problem_has_its_number():
+def test_problems__every_one_has_its_number():
     assert sorted(map(int, ENTRIES)) == list(range(1, 53))
     assert "\nFifty-two problems" in PROBLEMS
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
-def test_every_problem_says_its_cause_and_what_to_write_instead(entry):
+def test_problems__every_one_says_its_cause_and_what_to_write_instead(entry):
     cause, lines = re.match(
         r"### .+\n\n([^`{\n][\s\S]*?|`[^`][\s\S]*?)\n\n```\{instead\}\n([\s\S]*?)\n```\n", entry
     ).groups()
@@ -190,7 +190,7 @@ def test_every_problem_says_its_cause_and_what_to_write_instead(entry):
 
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES.keys())
-def test_every_problem_leads_to_a_place_that_exists(entry):
+def test_problems__every_one_leads_to_a_place_that_exists(entry):
     links = re.findall(r"\]\((?!https:)([^)#]+)(?:#([^)]+))?\)", entry)
     for file, anchor in links:
         page = DOCS / "reference" / file

@@ -48,7 +48,7 @@ EXEMPT = {
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_words_are_those_of_plain_technical_english(name):
+def test_english__the_words_are_plain_and_technical(name):
     pattern, instead = RULES[name]
     rule = re.compile(pattern.replace(" ", r"[\s#\"]+"))
     hits, unused = [], {phrase for rule_name, phrase in EXEMPT if rule_name == name}

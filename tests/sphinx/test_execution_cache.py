@@ -8,7 +8,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.cache.db import NbCacheRecord
 
 
-def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
+def test_fingerprint__follows_source_versions_and_data(tmp_path):
     (tmp_path / "a.py").write_text("x = 1\n")
     versions = {"jax": "1"}
     data = tmp_path / "data"
@@ -37,7 +37,9 @@ def test_the_fingerprint_follows_source_versions_and_data(tmp_path):
     assert fingerprint(tmp_path, versions, data) != first
 
 
-def test_nothing_is_removed_that_another_process_is_adding(tmp_path, monkeypatch):
+def test_keep_all_executed__nothing_is_removed_that_another_process_is_adding(
+    tmp_path, monkeypatch
+):
     keep_all_executed()
     kept, written = get_cache(tmp_path), tmp_path / "page.ipynb"
     nbformat.write(nbformat.v4.new_notebook(), written)
@@ -59,7 +61,7 @@ def test_cache_path__earlier_sources_are_removed_and_other_environments_kept(tmp
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_the_versions_are_those_installed():
+def test_installed_versions__has_that_of_each_library():
     import jax
 
     assert installed_versions()["jax"] == jax.__version__

@@ -18,13 +18,13 @@ def setup(app):
 """
 
 
-def test_every_directive_is_a_feature_s():
+def test_features__every_directive_is_of_one():
     site = features.FOLDER.parent
     files = [file for file in site.rglob("*.py") if ".add_directive(" in file.read_text()]
     assert {file.relative_to(site).parts[0] for file in files} == {"features"}
 
 
-def test_a_page_loads_what_lies_in_the_folder_of_a_feature(user):
+def test_features__a_page_loads_what_lies_in_the_folder_of_one(user):
     written = {
         "conf.py": CONF,
         "static/site.css": "p {}",

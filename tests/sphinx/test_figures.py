@@ -18,13 +18,13 @@ def drawn():
     return stream.getvalue().decode()
 
 
-def test_a_figure_is_the_same_on_each_run_and_shows_the_page_behind_it():
+def test_figures__are_the_same_on_each_run_and_show_the_page_behind_them():
     assert drawn() == drawn()
     assert "fill: #ffffff" not in drawn()
     assert "<text" not in drawn()  # paths, which no machine's fonts change
 
 
-def test_words_are_legible_on_a_phone():
+def test_figures__words_are_legible_on_a_phone():
     settings = matplotlib.rc_params_from_file(SPHINX / "matplotlibrc", use_default_template=False)
     width = 72 * settings["figure.figsize"][0]
     shown = 309  # pixels, on a page of 360
@@ -34,7 +34,7 @@ def test_words_are_legible_on_a_phone():
     assert min(words) * shown / width >= 10
 
 
-def test_kernels_are_told(tmp_path, monkeypatch):
+def test_configure_kernels__they_are_told_the_style(tmp_path, monkeypatch):
     monkeypatch.setenv("IPYTHONDIR", "")
     monkeypatch.setenv("MATPLOTLIBRC", "")
     figures.configure_kernels(tmp_path)

@@ -60,7 +60,7 @@ def within(seconds, condition):
     return condition()
 
 
-def test_it_has_the_libraries_and_may_still_choose_its_devices(kernel, tmp_path):
+def test_kernels__one_has_the_libraries_and_may_still_choose_its_devices(kernel, tmp_path):
     _, client = kernel
     before = "import os, sys\nprint('optax' in sys.modules, os.environ['ASKED'], os.getcwd())"
     assert printed(client, before) == f"True for {tmp_path}\n"
@@ -72,20 +72,20 @@ def test_it_has_the_libraries_and_may_still_choose_its_devices(kernel, tmp_path)
     )
 
 
-def test_it_ends_when_it_is_told(kernel):
+def test_kernels__one_ends_when_it_is_told(kernel):
     manager, client = kernel
     pid = int(printed(client, "import os\nprint(os.getpid())"))
     manager.shutdown_kernel()
     assert within(10, lambda: ended(pid))
 
 
-def test_its_death_is_seen(kernel):
+def test_kernels__the_death_of_one_is_seen(kernel):
     manager, client = kernel
     client.execute("import os\nos._exit(9)")
     assert within(10, lambda: not manager.is_alive())
 
 
-def test_none_outlives_the_build(forked, tmp_path):
+def test_kernels__none_outlives_the_build(forked, tmp_path):
     with contextlib.ExitStack() as kernels:
         with forked_kernels():
             _, client = kernels.enter_context(started(cwd=tmp_path))

@@ -146,7 +146,7 @@ def translate_pages(tree):
                 write_po(stream, catalog, width=0)
 
 
-def test_a_site_in_three_languages(tree, user, browser):
+def test_languages__a_third_needs_its_record_and_its_catalogs_alone(tree, user, browser):
     build(tree, user, "--update-catalogs")
     translate_pages(tree)
     build(tree, user)

@@ -14,9 +14,10 @@ from support.chinese import ZH
 SITE = "https://example.org/a/b/"
 
 
-def test_a_page_is_described_by_its_first_paragraphs():
+def test_describe__is_the_first_paragraphs_of_a_page():
     document = publish_doctree(
-        "Title\n=====\n\nA label\n\nShort.\n\n.. note:: Not this.\n\nNor this:\n\nAnd the next one."
+        "Title\n=====\n\nA label\n\nShort.\n\n.. note:: Not this.\n\nNor this:\n\nAnd the "
+        "next one. But not this:"
     )
     assert metadata.describe(document) == "Short. And the next one."
 
@@ -29,12 +30,12 @@ def test_a_page_is_described_by_its_first_paragraphs():
         ("word " * 50, "word " * 31 + "word…"),
     ],
 )
-def test_a_long_description_ends_with_a_sentence_or_a_word(text, short):
+def test_shorten__a_long_description_ends_with_a_sentence_or_a_word(text, short):
     assert metadata.shorten(text) == short
 
 
 @given(st.text(alphabet="ab .。，，", max_size=400))
-def test_a_description_is_never_too_long_and_says_nothing_of_its_own(text):
+def test_shorten__is_never_too_long_and_says_nothing_of_its_own(text):
     short = metadata.shorten(text)
     assert len(short) <= metadata.LENGTH
     assert text.startswith(short.removesuffix("…"))
@@ -51,7 +52,7 @@ def site(tmp_path):
     return tmp_path
 
 
-def test_a_site_with_an_address_lists_its_pages(site, monkeypatch):
+def test_add_entrances__a_site_with_an_address_lists_its_pages(site, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_SITE", SITE.removesuffix("/"))
     metadata.add_entrances(site)
     assert f"Sitemap: {SITE}sitemap.xml" in (site / "robots.txt").read_text()
@@ -68,7 +69,7 @@ def test_a_site_with_an_address_lists_its_pages(site, monkeypatch):
     assert (site / "llms.txt").read_text() == f"# en\n\n# {ZH}\n"
 
 
-def test_a_site_without_an_address_lists_none(site, monkeypatch):
+def test_add_entrances__a_site_without_an_address_lists_none(site, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_SITE", "")
     metadata.add_entrances(site)
     assert not (site / "sitemap.xml").exists()
@@ -77,14 +78,14 @@ def test_a_site_without_an_address_lists_none(site, monkeypatch):
     assert "{{" not in (site / "404.html").read_text() + (site / "index.html").read_text()
 
 
-def test_the_day_is_that_of_the_sources(monkeypatch, tmp_path):
+def test_day_of__is_that_of_the_sources(monkeypatch, tmp_path):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert metadata.day_of(tmp_path) == "1970-01-02"
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     assert metadata.day_of(tmp_path) == ""  # no repository
 
 
-def test_what_stays_english_is_in_no_catalog_and_keeps_its_headings():
+def test_stayenglish__what_does_is_in_no_catalog_and_keeps_its_headings():
     document = publish_doctree(
         "In English.\n\n.. container:: notranslate\n\n   .. rubric:: 0.1\n\n   - New."
     )
@@ -95,7 +96,7 @@ def test_what_stays_english_is_in_no_catalog_and_keeps_its_headings():
     assert heading["heading-level"] == 2
 
 
-def test_an_address_that_a_page_once_had_leads_to_its_place(tmp_path, monkeypatch):
+def test_moved__an_address_that_a_page_once_had_leads_to_its_place(tmp_path, monkeypatch):
     template = (metadata.SPHINX / "templates/moved.html").read_text(encoding="utf-8")
     monkeypatch.setattr(metadata, "SPHINX", tmp_path)
     (tmp_path / "templates").mkdir()

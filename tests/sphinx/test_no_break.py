@@ -24,7 +24,7 @@ PAGE = r"""页
 
 
 @pytest.mark.parametrize(("language", "kept"), [(ZH, ["，", "。）", "，"]), ("en", [])])
-def test_the_marks_behind_code_and_formulas_are_kept(tmp_path, language, kept, user):
+def test_no_break__the_marks_behind_code_and_formulas_are_kept(tmp_path, language, kept, user):
     (tmp_path / "conf.py").write_text(CONF)
     (tmp_path / "index.rst").write_text(PAGE, encoding="utf-8")
     command = ["-m", "sphinx", "-W", "-q", "-D", f"language={language}", ".", "out"]

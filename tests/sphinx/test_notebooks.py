@@ -151,7 +151,7 @@ def code(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
-def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
+def test_notebooks__prose_is_markdown_that_needs_no_sphinx(notebooks):
     first, second, third, _checks = prose(notebooks["en"])
     assert first.partition("\n\n")[2] == (
         "# One *lesson*\n\n> **Before**\n>\n"
@@ -172,7 +172,7 @@ def test_prose_is_markdown_that_needs_no_sphinx(notebooks):
     )
 
 
-def test_a_page_says_what_its_code_needs_of_the_extra_of_the_lessons():
+def test_notebooks__a_page_says_what_its_code_needs_of_the_extra_lab():
     lab = importlib.metadata.requires("haiku-state")
     extras = {re.match(r"[\w-]+", line)[0] for line in lab if "extra ==" in line}
     assert extras >= {*LIBRARIES}
@@ -183,7 +183,7 @@ def test_a_page_says_what_its_code_needs_of_the_extra_of_the_lessons():
     assert needs("from flax import nnx\nimport equinox as eqx") == ["flax", "equinox"]
 
 
-def test_a_notebook_is_in_the_language_of_its_page(notebooks):
+def test_notebooks__are_in_the_language_of_their_page(notebooks):
     first, second, third, _checks = prose(notebooks[ZH])
     assert "# 第*一*课\n\n> **开始之前**\n>\n> 看“这一部分”、[JAX](https://docs.jax.dev)" in first
     assert second == "有 $x_1$ 和 `a_b`：\n\n$$\nx^2\n$$"
@@ -194,7 +194,7 @@ def test_a_notebook_is_in_the_language_of_its_page(notebooks):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_it_has_the_page_s_outputs_and_its_checks_at_the_end(notebooks, language):
+def test_notebooks__have_the_outputs_of_the_page_and_its_checks_at_the_end(notebooks, language):
     settings, printed, drawn, check = code(notebooks[language])
     assert notebooks[language].cells[-1] == check
     assert (check.source, check.outputs) == ("assert double(21) == 42", [])
@@ -207,7 +207,7 @@ def test_it_has_the_page_s_outputs_and_its_checks_at_the_end(notebooks, language
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_it_runs_on_its_own_and_shows_the_same(notebooks, language, tmp_path):
+def test_notebooks__run_on_their_own_and_show_the_same(notebooks, language, tmp_path):
     book = notebooks[language]
     before = {"jax": "0.10", "lessons": {"one": {"cells": shown(book), "failure": None}}}
     resources = {"metadata": {"path": tmp_path}}
@@ -217,7 +217,7 @@ def test_it_runs_on_its_own_and_shows_the_same(notebooks, language, tmp_path):
     assert [name for name in before["lessons"]["one"]["cells"] if name]
 
 
-def test_numbers_without_a_word_are_found(site, notebooks):
+def test_check_notebooks__numbers_without_a_word_are_found(site, notebooks):
     files = [site / language / "notebooks/state/one.ipynb" for language in ("en", ZH)]
     before = [file.read_text(encoding="utf-8") for file in files]
     for output, count in (("0.44 2.6e-01", 1), ("w 3", 0), ("1 2 3", 0), ("1 2 4", 1)):
@@ -229,7 +229,7 @@ def test_numbers_without_a_word_are_found(site, notebooks):
         file.write_text(text, encoding="utf-8")
 
 
-def test_the_languages_are_compared(site, notebooks):
+def test_check_notebooks__the_languages_are_compared(site, notebooks):
     assert check_notebooks(site) == []
     file = site / f"{ZH}/notebooks/state/one.ipynb"
     text = file.read_text(encoding="utf-8")
@@ -240,7 +240,7 @@ def test_the_languages_are_compared(site, notebooks):
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_the_archives_unpack_into_one_folder(site, language):
+def test_notebooks__the_archives_unpack_into_one_folder(site, language):
     folder = site / language / "notebooks"
     root = f"haiku_lessons_{language}"
     for name, files in (("", ["index", "state/one"]), ("_state", ["state/one"])):
@@ -252,7 +252,7 @@ def test_the_archives_unpack_into_one_folder(site, language):
     assert "(state/one.ipynb)" in contents.cells[-1].source
 
 
-def test_the_pages_link_to_their_notebooks(site):
+def test_notebook_downloads__the_pages_link_to_theirs(site):
     lesson = (site / "en/state/one.html").read_text(encoding="utf-8")
     assert '<a href="../notebooks/state/one.ipynb" download>' in lesson
     part = (site / f"{ZH}/state/index.html").read_text(encoding="utf-8")
@@ -260,7 +260,7 @@ def test_the_pages_link_to_their_notebooks(site):
     assert f"lab --part state --lang {ZH}" in re.sub("<[^>]*>", "", part)
 
 
-def test_what_is_printed_in_pieces_is_one_line():
+def test_join_streams__what_is_printed_in_pieces_is_one_line():
     pieces = ["scan:     ", " [1 2 3]\n"]
     outputs = [nbformat.v4.new_output("stream", name="stdout", text=text) for text in pieces]
     assert [output.text for output in join_streams(outputs)] == ["scan:      [1 2 3]\n"]

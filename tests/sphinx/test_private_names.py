@@ -22,7 +22,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES)
-def test_a_name_that_is_gone_stops_the_build(module, name, monkeypatch):
+def test_site_compat__a_name_that_is_gone_stops_the_build(module, name, monkeypatch):
     monkeypatch.delattr(importlib.import_module(module), name)
     monkeypatch.delitem(sys.modules, "haiku_site.compat")
     with pytest.raises(Exception, match=f"has no {module}.{name}, which is needed to"):
@@ -70,7 +70,7 @@ def without_slugs(app, document):
         (without_slugs, "document.myst_slugs"),
     ],
 )
-def test_a_mark_that_is_gone_stops_the_build(page, lose, lost):
+def test_site_compat__a_mark_that_is_gone_stops_the_build(page, lose, lost):
     app, document = page
     compat._check_page(app, document)
     lose(app, document)
@@ -78,7 +78,7 @@ def test_a_mark_that_is_gone_stops_the_build(page, lose, lost):
         compat._check_page(app, document)
 
 
-def test_a_page_that_is_begun_lacks_nothing(page):
+def test_site_compat__a_page_that_is_begun_lacks_nothing(page):
     app, document = page
     del document[0][1]  # its cell prints nothing
     compat._check_page(app, document)
@@ -87,7 +87,7 @@ def test_a_page_that_is_begun_lacks_nothing(page):
     compat._check_page(app, document)
 
 
-def test_a_fold_that_nobody_folds_stops_the_build(page):
+def test_site_compat__a_fold_that_nobody_folds_stops_the_build(page):
     app, document = page
     compat.fold(document[0], "all", "Show")
     with pytest.raises(compat.LostNameError, match=re.escape("cell['hide_mode']")):
@@ -96,7 +96,7 @@ def test_a_fold_that_nobody_folds_stops_the_build(page):
     compat._check_folds(app, document, "page")
 
 
-def test_what_a_run_no_longer_says_stops_the_build(page):
+def test_seconds_of_execution__what_a_run_no_longer_says_stops_the_build(page):
     app, _ = page
     assert compat.seconds_of_execution(app.env, 1.0) == 3
     assert compat.seconds_of_execution(app.env, 2.5) is None
@@ -106,7 +106,7 @@ def test_what_a_run_no_longer_says_stops_the_build(page):
 
 
 @pytest.mark.parametrize("lost", ["template layout.html", "env.myst_config", "builder.search"])
-def test_what_is_needed_later_is_looked_for_first(lost, tmp_path):
+def test_site_compat__what_is_needed_later_is_looked_for_first(lost, tmp_path):
     for name in compat.REPLACED.values():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -123,7 +123,7 @@ def test_what_is_needed_later_is_looked_for_first(lost, tmp_path):
         compat._check_settings(app)
 
 
-def test_scripts_that_the_policy_blocks_or_nobody_reads_are_not_loaded():
+def test_drop_scripts__what_the_policy_blocks_or_nobody_reads_is_not_loaded():
     def script(name, body=""):
         return SimpleNamespace(filename=name, attributes={"body": body})
 

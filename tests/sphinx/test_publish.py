@@ -68,7 +68,7 @@ def files(site):
     return {str(file.relative_to(site)) for file in site.rglob("*") if file.is_file()}
 
 
-def test_what_the_pages_of_both_languages_load_is_there_once(site):
+def test_publish__what_the_pages_of_both_languages_load_is_there_once(site):
     page = (site / f"{ZH}/a/page.html").read_text()
     assert 'src="../_static/own.js?v=1"' in page
     assert 'src="../../_static/both.js"' in page
@@ -89,13 +89,13 @@ def test_what_the_pages_of_both_languages_load_is_there_once(site):
     assert (site / "_static/both.js").read_text() == "both()\n"
 
 
-def test_all_style_sheets_are_one_in_their_order(site):
+def test_publish__all_style_sheets_are_one_in_their_order(site):
     rules = sheet(site).read_text()
     assert rules.startswith('base{}\na { background: url("dot.png?v=2") }')  # it was css/both.css
     assert rules.index(".old>p") < rules.index("10%!important")  # inline styles win
 
 
-def test_sheets_in_another_order_are_refused(tmp_path):
+def test_publish__sheets_in_another_order_are_refused(tmp_path):
     for language, names in (("en", "ab"), (ZH, "ba")):
         links = "".join(f'<link rel="stylesheet" href="_static/{name}.css">' for name in names)
         page = f'<html><head><meta charset="utf-8">{links}</head></html>'
@@ -107,7 +107,7 @@ def test_sheets_in_another_order_are_refused(tmp_path):
         publish(tmp_path)
 
 
-def test_scripts_come_after_the_first_paint_and_figures_when_they_come_near(site):
+def test_publish__scripts_come_after_the_first_paint_and_figures_when_they_come_near(site):
     page = (site / "en/index.html").read_text()
     assert re.findall(r"<script[^>]*\ssrc=[^>]*>", page) == [
         '<script defer id="waits" src="_static/waits.js">'
@@ -117,18 +117,18 @@ def test_scripts_come_after_the_first_paint_and_figures_when_they_come_near(site
     assert '<img width="40" height="30" loading="lazy" alt="" src="dot.svg">' in page
 
 
-def test_what_two_drawings_bring_with_them_is_there_once(site):
+def test_publish__what_two_drawings_bring_with_them_is_there_once(site):
     text = (site / "en/index.html").read_text()
     assert "<p>one</p><style>b { margin: 0 }</style>\n<p>two</p><script>draw()</script>" in text
 
 
-def test_the_lines_of_a_signature_are_no_list_in_a_list(site):
+def test_publish__the_lines_of_a_signature_are_no_list_in_a_list(site):
     page = (site / "en/index.html").read_text()
     signature = 'f(<span class="hs-lines"><span>a,</span><span>b</span></span>)'
     assert f'<dl><dt class="sig x">{signature}</dt><dd>It does.</dd></dl>' in page
 
 
-def test_an_inline_style_becomes_a_class(site):
+def test_publish__an_inline_style_becomes_a_class(site):
     page = (site / "en/a/page.html").read_text()
     cell, paragraph = re.findall(r'<(?:td|p) class="([^"]*)">', page)
     rules = sheet(site).read_text()
@@ -148,7 +148,7 @@ STYLES = " ".join(sorted(map(quoted, ["p { margin: 0 }", "b { margin: 0 }"])))
 
 
 @pytest.mark.parametrize("name", ["en/index.html", f"{ZH}/a/page.html", "index.html"])
-def test_each_page_allows_its_own_scripts_and_styles_alone(site, name):
+def test_policy__each_page_allows_its_own_scripts_and_styles_alone(site, name):
     meta = r'<meta charset="utf-8" />\n<meta http-equiv="Content-Security-Policy" content="(.*)">'
     [policy] = re.findall(meta, (site / name).read_text())
     rules = policy.split("; ")
@@ -160,7 +160,7 @@ def test_each_page_allows_its_own_scripts_and_styles_alone(site, name):
     assert "unsafe" not in policy
 
 
-def test_hosts_are_told_the_same(site):
+def test_policy__hosts_are_told_the_same(site):
     [header] = re.findall("Content-Security-Policy: (.*)", (site / "_headers").read_text())
     assert f"script-src 'self' {SCRIPTS};" in header
     assert len(header) < 2000  # Cloudflare reads no longer line

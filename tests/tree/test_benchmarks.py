@@ -52,7 +52,7 @@ def reference(weights, batch):
     return -logs[np.arange(len(logs)), batch["targets"]].mean()
 
 
-def test_plain_jax_computes_the_loss_of_numpy():
+def test_benchmarks__plain_jax_computes_the_loss_of_numpy():
     expected = reference(problem.weights(SMALL), problem.batches(SMALL)[0])
     assert plain_losses()[0] == pytest.approx(expected, rel=1e-6)
 
@@ -61,7 +61,7 @@ def test_plain_jax_computes_the_loss_of_numpy():
     "name",
     ["jit_update", *(pytest.param(name, marks=pytest.mark.slow) for name in IN_EVERY_SET + PEERS)],
 )
-def test_the_contenders_make_the_same_steps(name):
+def test_benchmarks__the_contenders_make_the_same_steps(name):
     try:
         contender = set_up(name, SMALL)
     except NotInstalledError as error:
@@ -71,7 +71,7 @@ def test_the_contenders_make_the_same_steps(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", groups.MANY_DEVICES)
-def test_the_ways_make_the_same_steps(name):
+def test_benchmarks__the_ways_make_the_same_steps(name):
     contender = set_up(name, SMALL, devices=2)
     np.testing.assert_allclose(losses(contender, STEPS), plain_losses(), rtol=RTOL)
     assert devices_of(contender.fresh()) == 2
@@ -80,13 +80,13 @@ def test_the_ways_make_the_same_steps(name):
 
 
 @pytest.mark.slow
-def test_the_whole_programs_do_the_same():
+def test_benchmarks__the_whole_programs_do_the_same():
     assert list(cold.PROGRAMS) == groups.COLD
     first, second, *_ = [program() for program in cold.PROGRAMS.values()]
     assert first == pytest.approx(second, rel=1e-6)
 
 
-def test_the_repeats_are_interleaved_and_the_ratio_is_taken_in_each_round():
+def test_benchmarks__repeats_are_interleaved_and_the_ratio_is_taken_in_each_round():
     calls = []
     seconds = ratios.interleave(
         {name: lambda name=name: calls.append(name) or len(calls) for name in "ab"}, 3
@@ -121,7 +121,7 @@ def results(*ratio):
         ("equinox", [1.0], "not installed"),
     ],
 )
-def test_a_limit_has_the_room_of_a_quartile_and_says_by_how_much_it_fails(
+def test_benchmarks__a_limit_has_the_room_of_a_quartile_and_says_by_how_much_it_fails(
     contender, measured, text
 ):
     limit = Limit("steps", contender, "plain", ("32x32",), at_most=1.05)
@@ -130,7 +130,7 @@ def test_a_limit_has_the_room_of_a_quartile_and_says_by_how_much_it_fails(
     assert found["text"].endswith(text)
 
 
-def test_the_limits_are_about_what_is_measured():
+def test_benchmarks__the_limits_are_about_what_is_measured():
     for limit in limits.LIMITS:
         others = {"import": groups.IMPORTS, "cold": groups.COLD, "checkpoints": groups.CHECKPOINTS}
         others["explain"] = ["trace", "explain"]
@@ -143,7 +143,7 @@ def test_the_limits_are_about_what_is_measured():
 
 
 @pytest.mark.slow
-def test_a_quick_run_writes_what_it_promises_and_a_broken_limit_fails_it(
+def test_benchmarks__a_quick_run_writes_what_it_promises_and_a_broken_limit_fails_it(
     tmp_path, monkeypatch, capsys
 ):
     impossible = Limit("steps", "jit_update", "plain", ("32x32",), at_most=0.0)
@@ -162,7 +162,7 @@ def test_a_quick_run_writes_what_it_promises_and_a_broken_limit_fails_it(
     )
 
 
-def test_a_worker_that_dies_says_why():
+def test_benchmarks__a_worker_that_dies_says_why():
     worker = processes.Worker("no such contender", SMALL)
     try:
         with pytest.raises(processes.WorkerError, match="KeyError: 'no such contender'"):

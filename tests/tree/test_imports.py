@@ -180,7 +180,7 @@ def violations(name, source):
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_the_rules_hold(name):
+def test_imports__the_rules_hold(name):
     assert list(violations(name, SOURCES[name])) == []
 
 
@@ -225,18 +225,18 @@ PLANTED = [
 
 
 @pytest.mark.parametrize(("name", "source", "report"), PLANTED)
-def test_a_planted_violation_is_reported(name, source, report):
+def test_imports__a_planted_violation_is_reported(name, source, report):
     assert any(report in found for found in violations(name, source))
 
 
-def test_what_is_allowed_is_not_reported():
+def test_imports__what_is_allowed_is_not_reported():
     source = 'import optax\nimport haiku_state as hs\nhs.recipes.accumulate\n"""jax.pmap"""\n'
     assert list(violations("commands/train/loop.py", source)) == []
     assert list(violations("compat.py", "import jax\nhasattr(jax, 'shard_map')")) == []
     assert list(violations("commands/doctor/probe.py", "def f():\n    import optax")) == []
 
 
-def test_every_refused_argument_is_refused_somewhere():
+def test_arguments__every_one_is_refused_somewhere():
     texts = "errors/arguments.py"
     names = [one.name for one in ast.parse(SOURCES[texts]).body if isinstance(one, ast.FunctionDef)]
     used = {

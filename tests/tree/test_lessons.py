@@ -30,7 +30,7 @@ LESSONS = {
 }
 
 
-def test_a_run_holds_what_each_cell_shows_and_where_a_lesson_has_failed(user, tmp_path):
+def test_lessons_run__holds_what_each_cell_shows_and_where_a_lesson_has_failed(user, tmp_path):
     docs = tmp_path
     for name, codes in LESSONS.items():
         page = docs / f"{name}.md"
@@ -96,12 +96,12 @@ def changed(cell=0, line=None, text=None, jax="0.4.30", lesson="a/b"):
         (1, None, False),
     ],
 )
-def test_what_is_a_difference(line, text, is_equal):
+def test_differences__are_more_than_a_rounding(line, text, is_equal):
     found = differences(PUBLISHED, changed(line=line, text=text), ())
     assert [(one.lesson, one.cell) for one in found] == ([] if is_equal else [("a/b", 0)])
 
 
-def test_a_missing_cell_a_missing_lesson_and_a_failure_are_differences():
+def test_differences__a_missing_cell_a_missing_lesson_and_a_failure_are_some():
     run = changed()
     del run["lessons"]["a/b"]["cells"][2]
     run["lessons"]["a/c"] = {"failure": "cell 0: KeyError: 'x'", "cells": []}
@@ -113,7 +113,7 @@ def test_a_missing_cell_a_missing_lesson_and_a_failure_are_differences():
     assert "a/c, cell 0: not run" in map(str, differences(PUBLISHED, run, ()))
 
 
-def test_a_skipped_cell_is_no_difference_but_an_outcome():
+def test_outcome__a_skipped_cell_is_one_and_no_difference():
     run = changed(line=0, text="skipped: refs need JAX 0.6 or newer")
     assert differences(PUBLISHED, run, ()) == []
     assert outcome(run["lessons"]["a/b"]) == "ok; skipped: refs need JAX 0.6 or newer"
@@ -124,7 +124,7 @@ def test_a_skipped_cell_is_no_difference_but_an_outcome():
     ]
 
 
-def test_an_exemption_is_of_a_line_and_of_a_version():
+def test_exemptions__one_is_of_a_line_and_of_a_version():
     slow = changed(cell=2, line=0, text="80 ms")
     assert differences(PUBLISHED, slow, ())
     assert differences(PUBLISHED, slow, [CLOCK]) == []
@@ -134,7 +134,7 @@ def test_an_exemption_is_of_a_line_and_of_a_version():
     assert differences(PUBLISHED, changed(cell=2, line=1), [CLOCK._replace(lesson="a/c")])
 
 
-def test_an_exemption_that_no_run_needs_is_stale():
+def test_exemptions__one_that_no_run_needs_is_stale():
     with_refs, without = changed(), changed(cell=2, line=1)
     assert stale(PUBLISHED, [with_refs, without], [CLOCK, REFS]) == []
     assert stale(PUBLISHED, [with_refs], [CLOCK, REFS]) == [
@@ -142,7 +142,7 @@ def test_an_exemption_that_no_run_needs_is_stale():
     ]
 
 
-def test_the_command_names_what_differs_and_what_is_skipped(user, tmp_path):
+def test_lessons_check__names_what_differs_and_what_is_skipped(user, tmp_path):
     skipping = changed(line=0, text="skipped: refs need JAX 0.6 or newer")
     wrong = changed(lesson="a/c", line=0, text="y", jax="0.12.0.1")
     for name, run in (("published", PUBLISHED), ("old", skipping), ("new", wrong)):
@@ -166,7 +166,7 @@ def test_the_command_names_what_differs_and_what_is_skipped(user, tmp_path):
     assert lines[-1] == "JAX 0.12.0.1: a/c, cell 0: 'x' became 'y'"
 
 
-def test_the_lessons_are_those_of_the_site_and_so_are_their_cells():
+def test_lesson_names__are_those_of_the_site_and_so_are_their_cells():
     names = lesson_names(DOCS)
     assert sorted(names) == sorted(course(DOCS))
     for name in names:
@@ -180,7 +180,7 @@ def test_the_lessons_are_those_of_the_site_and_so_are_their_cells():
         assert [code.strip() for code in cells(name)] == read, name
 
 
-def test_executed_notebooks_hold_what_the_page_shows(tmp_path):
+def test_executed_lessons__hold_what_the_page_shows(tmp_path):
     (tmp_path / "docs/haiku").mkdir(parents=True)
     page = tmp_path / "docs/haiku/one.md"
     page.write_text(CELL.format("print(1)\nprint(2)"), encoding="utf-8")

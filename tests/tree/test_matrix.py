@@ -83,7 +83,7 @@ def root(tmp_path, monkeypatch):
         (lambda root: report(root, "0.4.30", shown="2"), "haiku/counter"),
     ],
 )
-def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint, monkeypatch):
+def test_matrix__what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint, monkeypatch):
     before = [path.read_bytes() for path in root.glob("README*")]
     harm(root)
     monkeypatch.setattr(sys, "argv", ["gather.py", "--publish"])
@@ -94,7 +94,7 @@ def test_what_is_missing_or_failed_makes_it_incomplete(root, harm, complaint, mo
     assert [path.read_bytes() for path in root.glob("README*")] == before
 
 
-def test_an_edit_makes_the_reports_old_but_not_what_is_built_or_published(root):
+def test_matrix__an_edit_makes_the_reports_old_but_not_what_is_built_or_published(root):
     new = root / "tests/test_new.py"
     new.parent.mkdir()
     new.touch()
@@ -111,7 +111,7 @@ def test_an_edit_makes_the_reports_old_but_not_what_is_built_or_published(root):
     assert lack.startswith("jax0.12: its report is of another state")
 
 
-def test_what_no_set_runs_makes_no_report_old(root):
+def test_matrix__what_no_set_runs_makes_no_report_old(root):
     settings = configparser.ConfigParser(interpolation=None, strict=False)
     settings.read(ROOT / "tox.ini", encoding="utf-8")
     factors = "testenv:jax{" + ",".join(gather.sets()) + "}"
@@ -127,7 +127,7 @@ def test_what_no_set_runs_makes_no_report_old(root):
     assert gather.gather(root)["lacks"] == []
 
 
-def test_publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
+def test_matrix__publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
     matrix = gather.gather(root)
     assert matrix["sets"]["0.12"]["tests"] == {"passed": 1, "failed": 0, "skipped": {}}
     assert (matrix["sets"]["0.12"]["seconds"], matrix["seconds"]) == (11.0, 22.0)
@@ -144,7 +144,7 @@ def test_publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
             assert said in text
 
 
-def test_the_sets_may_be_tested_on_several_days(root, monkeypatch):
+def test_matrix__the_sets_may_be_tested_on_several_days(root, monkeypatch):
     def run(option):
         monkeypatch.setattr(sys, "argv", ["gather.py", option])
         code = gather.main(root)
@@ -172,7 +172,7 @@ def test_the_sets_may_be_tested_on_several_days(root, monkeypatch):
     assert gather.gather(root)["sets"]["0.12"]["lessons"] == {"haiku/counter": "ok"}
 
 
-def test_the_copy_and_the_constraints_agree():
+def test_matrix__the_copy_and_the_constraints_agree():
     assert COPY["lacks"] == []
     assert list(COPY["sets"]) == gather.sets()
     for name, row in COPY["sets"].items():
@@ -183,7 +183,7 @@ def test_the_copy_and_the_constraints_agree():
             assert row["versions"][library] == pinned, f"{name}: measure the matrix anew"
 
 
-def test_the_page_shows_what_each_set_says_to_the_calls():
+def test_matrix__the_page_shows_what_each_set_says_to_the_calls():
     rows = json.loads(MESSAGES.read_text(encoding="utf-8"))
     assert [*rows] == [row["versions"]["jax"] for row in COPY["sets"].values()]
     for row in rows.values():
@@ -192,14 +192,14 @@ def test_the_page_shows_what_each_set_says_to_the_calls():
         assert rows[jax.__version__] == messages.messages()
 
 
-def test_doctor_and_readmes_say_what_the_copy_says():
+def test_matrix__doctor_and_readmes_say_what_the_copy_says():
     assert gather.ADVISED.read_text(encoding="utf-8") == gather.advised(COPY)
     for readme in gather.LINES:
         text = (ROOT / readme).read_text(encoding="utf-8")
         assert f"{gather.BEGIN}\n{gather.line(COPY, readme)}\n{gather.END}" in text
 
 
-def test_tox_has_a_factor_for_each_set_and_lessons_for_some():
+def test_tox__has_a_factor_for_each_set_and_lessons_for_some():
     settings = configparser.ConfigParser(interpolation=None, strict=False)
     settings.read(ROOT / "tox.ini", encoding="utf-8")
     sets = gather.sets()
@@ -216,7 +216,7 @@ def test_tox_has_a_factor_for_each_set_and_lessons_for_some():
     assert constraint_files.lines(newest) == [f"-c jax-{gather.SITE}.txt"]
 
 
-def test_this_environment_has_the_features_that_the_copy_says(monkeypatch):
+def test_matrix__this_environment_has_the_features_that_the_copy_says(monkeypatch):
     monkeypatch.setitem(probe.FEATURES, "odd", "jax.nothing()")
     name = next(
         path.stem.removeprefix("jax-")
@@ -226,7 +226,7 @@ def test_this_environment_has_the_features_that_the_copy_says(monkeypatch):
     assert probe.features() == COPY["sets"][name]["features"] | {"odd": False}
 
 
-def test_tox_finds_the_pythons_of_pyenv_and_uv(tmp_path, user):
+def test_tox__finds_the_pythons_of_pyenv_and_uv(tmp_path, user):
     for folder in ("pyenv/versions/3.10.13", "pyenv/versions/3.9.18", "uv/cpython-3.13.0-linux"):
         (tmp_path / folder / "bin").mkdir(parents=True)
         (tmp_path / folder / "bin/python3").touch()

@@ -34,12 +34,12 @@ def run(user, *arguments, language="en"):
     return done.stdout
 
 
-def test_both_languages_have_the_same_code():
+def test_readme__both_languages_have_the_same_code():
     for language in ("console", "python"):
         assert blocks(ENGLISH, language) == blocks(CHINESE, language) != []
 
 
-def test_both_languages_have_the_same_shape():
+def test_readme__both_languages_have_the_same_shape():
     headings = [re.findall(r"^#+ ", text, re.MULTILINE) for text in (ENGLISH, CHINESE)]
     assert headings[0] == headings[1]
     links = [set(re.findall(r"\]\(([^)]+)\)", text)) for text in (ENGLISH, CHINESE)]
@@ -47,12 +47,12 @@ def test_both_languages_have_the_same_shape():
 
 
 @pytest.mark.parametrize("text", [ENGLISH, CHINESE], ids=["en", ZH])
-def test_links_lead_somewhere(text):
+def test_readme__links_lead_somewhere(text):
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         assert (ROOT / link).exists(), link
 
 
-def test_the_example(user):
+def test_readme__the_example_runs(user):
     example, *_ = blocks(ENGLISH, "python")
     assert len(example.splitlines()) <= 11
     assert run(user, "-c", example).split() == ["1", "2", "3"]
@@ -65,13 +65,13 @@ TRAIN = [
 ]
 
 
-def test_the_train_command(user):
+def test_train__the_command_of_its_page_runs(user):
     output = run(user, *TRAIN[0], "--epochs", "2")
     assert re.search(r"^test accuracy 0\.9\d\d\d$", output, re.MULTILINE), output
     assert (user.folder / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_commands_of_two_processes_meet(user):
+def test_train__the_commands_of_two_processes_meet(user):
     assert [words[-1] for words in TRAIN[1:]] == ["0", "1"]
     port = free_port()
     here = [[word.replace(":1234", f":{port}") for word in words] for words in TRAIN[1:]]
@@ -82,7 +82,7 @@ def test_the_commands_of_two_processes_meet(user):
         assert ["test r2 " in output for output in outputs] == [True, False]
 
 
-def test_the_options_of_the_page_are_those_of_the_command(capsys):
+def test_train__the_options_of_its_page_are_those_of_the_command(capsys):
     with pytest.raises(SystemExit):
         main(["train", "--help"])
     known = capsys.readouterr().out
@@ -94,7 +94,7 @@ def test_the_options_of_the_page_are_those_of_the_command(capsys):
     assert all(hasattr(hs, name) for _, name in table)
 
 
-def test_the_tox_commands_are_those_of_ci_and_exist():
+def test_readme__the_tox_commands_are_those_of_ci_and_exist():
     ci = (ROOT / ".ci/run").read_text().splitlines()
     commands = [line for line in lines("console") if "tox run" in line]
     tox = configparser.ConfigParser()
@@ -105,6 +105,6 @@ def test_the_tox_commands_are_those_of_ci_and_exist():
     assert os.access(ROOT / ".ci/run", os.X_OK)
 
 
-def test_the_citation_has_the_version():
+def test_citation__has_the_version():
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert re.findall("^version: (.+)$", text, re.MULTILINE) == [hs.__version__]

@@ -48,7 +48,7 @@ def run(user, out, *arguments):
 
 
 @pytest.mark.slow
-def test_the_tasks_of_all_lessons_end_as_they_say(user, tmp_path):
+def test_tasks__those_of_all_lessons_end_as_they_say(user, tmp_path):
     done, lessons = run(user, tmp_path / "tasks.json")
     assert {name: lesson["failure"] for name, lesson in lessons.items() if lesson["failure"]} == {}
     counts = {name: len(lesson["tasks"]) for name, lesson in lessons.items()}
@@ -56,7 +56,7 @@ def test_the_tasks_of_all_lessons_end_as_they_say(user, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_a_task_that_ends_otherwise_is_seen(user, tmp_path):
+def test_tasks__one_that_ends_otherwise_is_seen(user, tmp_path):
     for file, text in (("docs/pure/small.md", PAGE), ("solutions/pure/small.py", SOLUTIONS)):
         (tmp_path / file).parent.mkdir(parents=True)
         (tmp_path / file).write_text(text, encoding="utf-8")

@@ -87,13 +87,13 @@ def checked(folder, user, programs):
     return user.python("-m", "mypy", "--strict", *sorted(folder.glob("program_*.py")), cwd=folder)
 
 
-def test_what_the_readme_shows_and_a_typed_program_pass(tmp_path, user):
+def test_types__what_the_readme_shows_and_a_typed_program_pass(tmp_path, user):
     ran = checked(tmp_path, user, [*README, PROGRAM])
     assert ran.returncode == 0, ran.stdout
     assert README
 
 
-def test_what_a_program_does_wrong_is_found(tmp_path, user):
+def test_types__what_a_program_does_wrong_is_found(tmp_path, user):
     lines = [PROGRAM + line + "\n" for line in WRONG]
     ran = checked(tmp_path, user, lines)
     for index, said in enumerate(WRONG.values()):

@@ -33,7 +33,7 @@ def imported(source):
             yield (node.module or "").split(".")[0]
 
 
-def test_no_test_starts_a_process_in_another_way():
+def test_user__no_test_starts_a_process_in_another_way():
     found = []
     for file in sorted(TESTS.rglob("*.py")):
         place = file.relative_to(TESTS)
@@ -44,12 +44,12 @@ def test_no_test_starts_a_process_in_another_way():
     assert found == []
 
 
-def test_the_search_finds_both_ways_of_importing():
+def test_user__the_search_finds_both_ways_of_importing():
     source = "def test():\n    import subprocess as s\n    from multiprocessing.pool import Pool\n"
     assert {*imported(source)} == STARTERS
 
 
-def test_a_process_knows_nothing_of_the_tests(user, monkeypatch):
+def test_user__a_process_knows_nothing_of_the_tests(user, monkeypatch):
     for name in ("XLA_FLAGS", "JAX_PLATFORMS", "PYTHONPATH", "HAIKU_STATE_LANG", "NPROC"):
         monkeypatch.setenv(name, "of the tests")
     program = "import json, os; print(json.dumps([os.getcwd(), {**os.environ}]))"

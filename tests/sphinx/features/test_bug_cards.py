@@ -37,7 +37,7 @@ def card(*children):
     return section
 
 
-def test_a_card_shows_its_chips_and_one_fold_holds_the_answer_and_the_cause():
+def test_bug_cards__each_shows_its_chips_and_one_fold_holds_the_answer_and_the_cause():
     cause, right = nodes.paragraph("", "Because."), cell(RIGHT)
     section = card(nodes.paragraph("", "What?"), question(), cause, right)
     assert (section["classes"], section["ids"]) == (["hs-card", "hs-bug"], ["bug-a"])
@@ -48,7 +48,7 @@ def test_a_card_shows_its_chips_and_one_fold_holds_the_answer_and_the_cause():
     assert [folded[0].astext(), *folded[1:]] == ["It prints 1.", cause, right]
 
 
-def test_the_lines_that_the_fix_changes_are_highlighted():
+def test_bug_cards__the_lines_that_the_fix_changes_are_highlighted():
     trace, right = cell("hs.record_trace(bug)"), cell(RIGHT)
     card(question(), trace, right)
     [block] = right.findall(nodes.literal_block)
@@ -58,7 +58,7 @@ def test_the_lines_that_the_fix_changes_are_highlighted():
 
 
 @pytest.mark.parametrize("answers", [0, 2])
-def test_a_card_has_one_question(answers):
+def test_bug_cards__each_has_one_question(answers):
     with pytest.raises(ValueError, match=r"bug-a.* one question"):
         card(question(answers))
 
@@ -69,13 +69,13 @@ CARDS = dict(zip(CARDS[::2], CARDS[1::2], strict=True))
 CODE = re.compile(r"^```\{code-cell\} ipython3\n(?::tags: \[(\w+)\]\n)?(.*?)^```$", re.M | re.S)
 
 
-def test_the_page_says_how_many_cards_it_has():
+def test_bug_cards__the_page_says_how_many_it_has():
     assert "\nThirty programs that run without" in PAGE
     assert len(CARDS) == 30
 
 
 @pytest.mark.parametrize("label", CARDS)
-def test_each_card_has_its_parts(label):
+def test_bug_cards__each_has_its_parts(label):
     text, name = CARDS[label], label.removeprefix("bug-").replace("-", "_")
     [(kind, fate)] = re.findall(r"^### .+\n\n```\{bug\} (\w+) (\w+)\n```$", text, re.MULTILINE)
     assert kind in KINDS

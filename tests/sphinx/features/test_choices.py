@@ -28,7 +28,7 @@ def laid_out(capsys, shape, axes, params, batch):
     return json.loads(capsys.readouterr().out)
 
 
-def test_each_device_of_a_row_holds_its_rows_and_a_copy_of_the_rest(capsys):
+def test_layout__each_device_of_a_row_holds_its_rows_and_a_copy_of_the_rest(capsys):
     kept = laid_out(capsys, (4,), ("data",), P(), P("data"))
     assert kept["choice"] == {"mesh": "data: 4", "params": "P()", "batch": 'P("data")'}
     assert kept["held"]["params"] == 4 * [[[0, 4, 4], [0, 4, 4]]]
@@ -39,7 +39,7 @@ def test_each_device_of_a_row_holds_its_rows_and_a_copy_of_the_rest(capsys):
     assert sorted(arrays) == ["float32[4,4]", "float32[]"]
 
 
-def test_a_square_of_devices_holds_blocks_and_copies_send_nothing(capsys):
+def test_layout__a_square_of_devices_holds_blocks_and_copies_send_nothing(capsys):
     kept = laid_out(capsys, (2, 2), ("data", "model"), P("model"), P("data", "model"))
     assert kept["choice"]["mesh"] == "data: 2, model: 2"
     rows, columns = ([0, 4, 8], [4, 8, 8]), ([0, 2, 4], [2, 4, 4])
@@ -49,7 +49,7 @@ def test_a_square_of_devices_holds_blocks_and_copies_send_nothing(capsys):
     assert laid_out(capsys, (4,), ("data",), P(), P())["sent"] == []
 
 
-def test_a_result_in_the_place_of_an_argument_keeps_its_layout(capsys):
+def test_layout__a_result_in_the_place_of_an_argument_keeps_its_own(capsys):
     mesh = Mesh(np.array(jax.devices()[:4]), ("data",))
     for step in (lambda x: (2 * x,), lambda x: ((2 * x).reshape(2, 4),)):
         layout(step, mesh, x=(np.ones(8, np.float32), P("data")))
@@ -58,7 +58,7 @@ def test_a_result_in_the_place_of_an_argument_keeps_its_layout(capsys):
     assert {kind for kind, *_arrays in copied["sent"]} == {"all-gather"}
 
 
-def test_a_choice_keeps_what_is_printed(capsys):
+def test_choices__each_keeps_what_is_printed(capsys):
     with choice(rate=0.1, name="sgd"):
         print("first")
         print("second")
@@ -84,7 +84,7 @@ def printing(output, **settings):
     return {"choice": settings, "output": output}
 
 
-def test_each_setting_has_a_button_for_each_value_and_each_choice_is_shown():
+def test_choices__each_setting_has_a_button_for_each_value_and_each_is_shown():
     html = made(*(printing(f"<{a} {b}>", a=a, b=b) for a in "12" for b in "xyz"))
     assert re.findall(r"<legend><code>(\w+)</code>", html) == ["a", "b"]
     assert re.findall(r'<input type="radio" name="choices-3-(\d)" value="(.)"', html) == [
@@ -98,13 +98,13 @@ def test_each_setting_has_a_button_for_each_value_and_each_choice_is_shown():
     assert (first.count('"hs-option"'), folded.count('"hs-option"')) == (1, 5)
 
 
-def test_what_is_always_the_same_is_no_setting():
+def test_choices__what_is_always_the_same_is_no_setting():
     html = made(printing("1", mesh="row", a="1"), printing("2", mesh="row", a="2"))
     assert "mesh" not in html
     assert html.count("<fieldset>") == 1
 
 
-def test_a_part_is_plain_and_a_copy_is_hatched_and_counted():
+def test_choices__a_part_is_plain_and_a_copy_is_hatched_and_counted():
     held = {"w": [[[0, 2, 4], [0, 4, 4]], [[0, 2, 4], [0, 4, 4]], [[2, 4, 4], [0, 4, 4]]]}
     html = made(*({"choice": {"a": a}, "held": held, "sent": []} for a in "12"))
     table = html.split("</table>")[0]
@@ -126,6 +126,6 @@ def test_a_part_is_plain_and_a_copy_is_hatched_and_counted():
         ([], "not all choices"),
     ],
 )
-def test_choices_that_do_not_hold_stop_the_build(options, said):
+def test_choices__those_that_do_not_hold_stop_the_build(options, said):
     with pytest.raises(ChoiceError, match=said):
         made(*options)

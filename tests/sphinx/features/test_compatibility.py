@@ -16,7 +16,7 @@ ROW = {
 }
 
 
-def test_a_row_has_the_versions_of_a_set_and_what_its_tests_came_to():
+def test_compatibility__a_row_has_the_versions_of_a_set_and_what_its_tests_came_to():
     directive = compatibility.Compatibility.__new__(compatibility.Compatibility)
     head, body = [[cell.astext() for cell in row] for row in directive.sets({"0.12": ROW})]
     shown = dict(zip(head, body, strict=True))
@@ -28,7 +28,7 @@ def test_a_row_has_the_versions_of_a_set_and_what_its_tests_came_to():
     assert shown.items() >= {**versions, **counts}.items()
 
 
-def test_the_heads_that_are_words_are_extracted_and_the_names_are_not(monkeypatch, tmp_path):
+def test_compatibility__heads_that_are_words_are_extracted_and_names_are_not(monkeypatch, tmp_path):
     monkeypatch.setattr(compatibility, "MEASURED", tmp_path / "compat.json")
     measured = {"version": "0.1.0", "tree": None, "sets": {"0.12": ROW | {"date": "2026-11-21"}}}
     (tmp_path / "compat.json").write_text(json.dumps(measured))
@@ -42,7 +42,7 @@ def test_the_heads_that_are_words_are_extracted_and_the_names_are_not(monkeypatc
     assert [text for _, text in extract_messages(document)] == ["passed", "failed", "skipped"]
 
 
-def test_a_lesson_that_was_not_measured_has_no_result(monkeypatch):
+def test_compatibility__a_lesson_that_was_not_measured_has_no_result(monkeypatch):
     monkeypatch.setattr(compatibility, "course", lambda docs: ["haiku/old", "haiku/new"])
     monkeypatch.setattr(
         compatibility, "link_to", lambda name, _: compatibility.nodes.inline("", name)
@@ -55,7 +55,7 @@ def test_a_lesson_that_was_not_measured_has_no_result(monkeypatch):
     assert shown == [["JAX", "0.12"], ["haiku/old", "✓"], ["haiku/new", "–"]]
 
 
-def test_a_table_says_what_was_measured():
+def test_compatibility__a_table_says_what_was_measured():
     copy = {"version": "0.1.0", "sets": {"0.12": {"date": "2026-11-21"}}}
     assert compatibility.caption(copy) == "0.1.0 · 2026-11-21"
 
@@ -69,14 +69,14 @@ def test_a_table_says_what_was_measured():
         ("cell 3: ValueError: no", "cell 3: ValueError: no", ["cell 3: ValueError: no"]),
     ],
 )  # fmt: skip
-def test_what_a_lesson_printed_stands_in_code(result, shown, code):
+def test_compatibility__what_a_lesson_printed_stands_in_code(result, shown, code):
     cell = compatibility.outcome(result)
     assert cell.astext() == shown
     literals = [node.astext() for node in cell.findall(compatibility.nodes.literal)]
     assert literals == code
 
 
-def test_versions_that_say_the_same_share_a_row():
+def test_compatibility__versions_that_say_the_same_share_a_row():
     directive = compatibility.Compatibility.__new__(compatibility.Compatibility)
     said = {"0.6": {"f()": "A", "g()": "C"}, "0.7": {"f()": "A", "g()": "C"},
             "0.8": {"f()": "B", "g()": "C"}}  # fmt: skip

@@ -14,7 +14,7 @@ SMALL = f"""<svg xmlns="{SVG}" viewBox="0 0 320 40" aria-label="A state.">
 </svg>"""
 
 
-def test_words_are_translated_and_names_in_code_are_not():
+def test_drawings__words_are_translated_and_names_in_code_are_not():
     node = SvgDrawing(svg=SMALL, translations={})
     assert node.extract_original_messages() == ["A state.", "the next one"]
     for english, chinese in {
@@ -29,7 +29,7 @@ def test_words_are_translated_and_names_in_code_are_not():
 
 
 @pytest.mark.parametrize("file", DRAWINGS, ids=lambda file: file.stem)
-def test_a_drawing_is_shown_and_fits_a_phone_in_both_themes(file):
+def test_drawings__each_is_shown_and_fits_a_phone_in_both_themes(file):
     text = file.read_text(encoding="utf-8")
     drawing = ElementTree.fromstring(text)
     assert re.fullmatch(r"0 0 320 \d+", drawing.get("viewBox"))

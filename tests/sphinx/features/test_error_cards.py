@@ -22,7 +22,7 @@ CLASSES = {
 }
 
 
-def test_the_page_has_a_card_for_each_class():
+def test_error_cards__the_page_has_one_for_each_class():
     page = (DOCS / "api/errors.rst").read_text(encoding="utf-8")
     blocks = re.findall(r"^\.\. error-cards::\n((?:   \w+\n)+)", page, re.MULTILINE)
     names = " ".join(blocks).split()
@@ -31,7 +31,7 @@ def test_the_page_has_a_card_for_each_class():
 
 @pytest.mark.usefixtures("standard_promotion")
 @pytest.mark.parametrize("call", error_calls.PLAIN.values(), ids=error_calls.PLAIN.keys())
-def test_this_jax_says_of_a_problem_what_its_card_quotes(call, tmp_path, monkeypatch):
+def test_error_cards__this_jax_says_of_a_problem_what_its_card_quotes(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fails, says = call
     with jax.debug_key_reuse(False):
@@ -39,7 +39,7 @@ def test_this_jax_says_of_a_problem_what_its_card_quotes(call, tmp_path, monkeyp
     assert says in f"{type(error).__name__}: {error}"
 
 
-def test_a_problem_shows_each_text_once(monkeypatch):
+def test_error_cards__a_problem_shows_each_text_once(monkeypatch):
     said = [
         "ValueError: No value for 'average' in 'loss', perhaps set an init function?",
         "ValueError: No value for 'total' in '~', perhaps set an init function?",
@@ -62,7 +62,7 @@ def test_a_problem_shows_each_text_once(monkeypatch):
         (["none"], [("", [5]), ("", [4])]),
     ],
 )
-def test_each_message_leads_to_its_cards_and_each_other_card_is_listed(
+def test_error_cards__each_message_leads_to_its_own_and_each_other_is_listed(
     asked, listed, monkeypatch, tmp_path
 ):
     said = [(2, "E: b 'x'"), (3, "E: a"), (1, "E: a"), (2, "E: b 'y'"), (4, ""), (0, "E: c")]
@@ -85,7 +85,7 @@ def test_each_message_leads_to_its_cards_and_each_other_card_is_listed(
     assert found == listed
 
 
-def test_the_line_of_a_message_that_tells_the_cause_is_shown():
+def test_error_cards__the_line_of_a_message_that_tells_the_cause_is_shown():
     error = TypeError("types must be equal:\n\nThe input has type a, but not b.")
     assert error_calls.first_line(error) == "TypeError: types must be equal:"
     assert error_calls.first_line(error, "must be") == "TypeError: types must be equal:"
@@ -93,7 +93,7 @@ def test_the_line_of_a_message_that_tells_the_cause_is_shown():
     assert error_calls.first_line(error, "but not b") == told
 
 
-def test_the_wrong_and_the_right_line_stand_in_one_list(monkeypatch):
+def test_error_cards__the_wrong_and_the_right_line_stand_in_one_list(monkeypatch):
     monkeypatch.setattr(error_cards.Instead, "label", lambda self, name: name)
     instead = error_cards.Instead.__new__(error_cards.Instead)
     instead.content = ["- f(x)", "+ y = 2 * x", "+ f(y)"]
@@ -110,7 +110,7 @@ def test_the_wrong_and_the_right_line_stand_in_one_list(monkeypatch):
         ("jax.errors.TracerBoolConversionError", "jax.errors.TracerBoolConversionError"),
     ],
 )
-def test_a_long_name_breaks_at_its_humps(name, shown):
+def test_error_cards__a_long_name_breaks_at_its_humps(name, shown):
     paragraph = nodes.paragraph("", name, nodes.literal("", name))
     for _ in range(2):  # the second time, nothing is left to do
         error_cards.break_names(paragraph)
@@ -122,7 +122,7 @@ def test_a_long_name_breaks_at_its_humps(name, shown):
     assert "".join(breaks) == shown
 
 
-def test_an_error_is_recorded_as_it_is_printed():
+def test_error_cards__an_error_is_recorded_as_it_is_printed():
     with pytest.raises(errors.MissingKeyError) as caught:
         error_calls.PROBLEMS["20 no key to draw from"]()
     said = error_calls.said(caught.value, "en")
@@ -131,7 +131,7 @@ def test_an_error_is_recorded_as_it_is_printed():
 
 
 @pytest.mark.parametrize("lines", [{}, {"wrong": "f(x)", "right": "f(y)"}])
-def test_a_card_has_the_lines_that_the_error_has(lines, monkeypatch):
+def test_error_cards__one_has_the_lines_that_the_error_has(lines, monkeypatch):
     case = {
         "what": "it is `x`.\n    x",
         "before": "",
@@ -148,7 +148,7 @@ def test_a_card_has_the_lines_that_the_error_has(lines, monkeypatch):
     ]
 
 
-def test_what_a_library_prints_is_no_part_of_the_record(monkeypatch, capsys):
+def test_error_cards__what_a_library_prints_is_no_part_of_the_record(monkeypatch, capsys):
     monkeypatch.setattr(error_calls, "record", lambda: print("JAX") or [{"error": "A"}])
     error_calls.print_record()
     assert json.loads(capsys.readouterr().out) == [{"error": "A"}]
@@ -160,7 +160,7 @@ def run(output, code=0):
     return calls, lambda *args, **options: calls.append(args) or ran
 
 
-def test_the_calls_run_once_and_again_after_an_edit(tmp_path, monkeypatch):
+def test_error_cards__the_calls_run_once_and_again_after_an_edit(tmp_path, monkeypatch):
     source = tmp_path / "error_calls.py"
     source.write_text("")
     monkeypatch.setattr(error_cards, "CALLS", source)
@@ -176,7 +176,7 @@ def test_the_calls_run_once_and_again_after_an_edit(tmp_path, monkeypatch):
     assert len([*cache.iterdir()]) == 1
 
 
-def test_a_process_that_reads_while_another_writes_sees_no_half(tmp_path, monkeypatch):
+def test_error_cards__a_process_that_reads_while_another_writes_sees_no_half(tmp_path, monkeypatch):
     _calls, fake = run(json.dumps([{"error": "A"}]))
     monkeypatch.setattr(error_cards.subprocess, "run", fake)
     whole, seen = Path.write_text, []
@@ -191,7 +191,7 @@ def test_a_process_that_reads_while_another_writes_sees_no_half(tmp_path, monkey
     assert [error_cards.cases(tmp_path), *seen] == [[{"error": "A"}]] * 2
 
 
-def test_what_another_process_has_written_meanwhile_stays(tmp_path, monkeypatch):
+def test_error_cards__what_another_process_has_written_meanwhile_stays(tmp_path, monkeypatch):
     _calls, fake = run(json.dumps([{"error": "A"}]))
 
     def run_beside_another(*args, **options):
@@ -204,7 +204,7 @@ def test_what_another_process_has_written_meanwhile_stays(tmp_path, monkeypatch)
     assert error_cards.cases(tmp_path) == [{"error": "A"}]
 
 
-def test_calls_that_fail_otherwise_stop_the_build(tmp_path, monkeypatch):
+def test_error_cards__calls_that_fail_otherwise_stop_the_build(tmp_path, monkeypatch):
     _calls, fake = run("", 1)
     monkeypatch.setattr(error_cards.subprocess, "run", fake)
     with pytest.raises(error_cards.ExtensionError, match="no JAX"):
@@ -223,13 +223,13 @@ def marked(row):
         ("return params", "return params, {}", [], [", {}"]),
     ],
 )
-def test_what_differs_is_marked(wrong, right, before, after):
+def test_error_cards__what_differs_is_marked(wrong, right, before, after):
     rows = error_cards.diff(wrong, right)
     assert ["".join(node.astext() for node in row) for row in rows] == [wrong, right]
     assert [marked(row) for row in rows] == [before, after]
 
 
-def test_code_between_backticks_is_code_unless_one_is_alone():
+def test_error_cards__code_between_backticks_is_code_unless_one_is_alone():
     assert [type(node) for node in error_cards.inline("use `f` here")] == [
         nodes.Text,
         nodes.literal,

@@ -10,7 +10,7 @@ from support.lesson_cells import DOCS
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_get_started_shows_a_slip_and_a_pass_of_the_recorded_session(language, monkeypatch):
+def test_exercise_walk__get_started_shows_a_slip_and_a_pass_of_it(language, monkeypatch):
     page = (DOCS / "get_started.md").read_text(encoding="utf-8")
     [steps] = re.findall(r"^```\{exercise-walk\}\n:steps: (.*)\n```$", page, re.MULTILINE)
     walk = exercise_cards.Walk.__new__(exercise_cards.Walk)

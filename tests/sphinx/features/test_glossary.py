@@ -44,12 +44,12 @@ def table(tmp_path):
         ("the carry of a leafless street", {4: "the carry"}),
     ],
 )
-def test_terms_are_found_as_whole_words_in_their_meaning(table, text, found):
+def test_terms_in__finds_whole_words_in_their_meaning(table, text, found):
     in_text = {term.line: words for term, words in terms_in(text, read_glossary(table, SITE))}
     assert in_text == found
 
 
-def test_a_term_knows_its_words(table):
+def test_read_glossary__a_term_knows_its_words(table):
     terms = {term.line: term for term in read_glossary(table, SITE)}
     assert (terms[3].words, terms[3].gloss) == (("缓冲区捐赠", "捐赠"), "donate")
     assert (terms[4].never, terms[2].never) == ("携带值", None)
@@ -70,7 +70,7 @@ def names_on_the_page(table, monkeypatch, language):
     return [term.astext() for term in shown.findall(nodes.term)]
 
 
-def test_the_english_page_follows_the_alphabet(table, monkeypatch):
+def test_glossary__the_english_page_follows_the_alphabet(table, monkeypatch):
     assert names_on_the_page(table, monkeypatch, "en") == [
         "buffer donation · 缓冲区捐赠 / 捐赠 huǎn chōng qū juān zèng · donate",
         "carry",
@@ -80,7 +80,7 @@ def test_the_english_page_follows_the_alphabet(table, monkeypatch):
     ]
 
 
-def test_the_chinese_page_follows_the_sound(table, monkeypatch):
+def test_glossary__the_chinese_page_follows_the_sound(table, monkeypatch):
     assert names_on_the_page(table, monkeypatch, ZH) == [
         "carry",
         "缓冲区捐赠 / 捐赠 huǎn chōng qū juān zèng · buffer donation · donate",
@@ -96,12 +96,12 @@ POLYPHONIC = set("重调行长核参种校钥率")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["english"])
-def test_each_character_has_its_syllable(row):
+def test_glossary__each_character_has_its_syllable(row):
     word = row["chinese"].split(" / ")[0]
     assert len(row["pinyin"].split()) == (len(word) if re.search("[一-鿿]", word) else 0)
 
 
-def test_the_syllables_agree_with_an_encoding_that_is_sorted_by_sound():
+def test_glossary__the_syllables_agree_with_an_encoding_that_is_sorted_by_sound():
     """The common characters of GB 2312 stand in the order of pinyin, each under one reading."""
     sounds = {}
     for row in ROWS:
@@ -118,7 +118,7 @@ IN_OTHER_WORDS = {"optimizer state", "closure", "cross-replica"}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row["english"])
-def test_a_term_is_used_where_it_is_taught(row):
+def test_glossary__a_term_is_used_where_it_is_taught(row):
     page = row["taught"].partition("#")[0]
     assert page in course(DOCS)
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
@@ -137,14 +137,14 @@ def found(text, table, chinese):
     )
 
 
-def test_terms_are_marked_without_their_article_and_the_longest_first(table):
+def test_glossary__terms_are_marked_without_their_article_and_the_longest_first(table):
     text = "the trees, a tree structure and the carry"
     assert found(text, table, False) == ["carry", "tree structure", "trees"]
     assert found("树与树结构，叶节点", table, True) == ["树", "树结构"]  # of the terms in English
 
 
 @pytest.mark.parametrize("language", ["en", ZH])
-def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeypatch):
+def test_glossary__the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeypatch):
     (tmp_path / "glossary.csv").write_text(TABLE, encoding="utf-8")
     catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/reference/glossary.po"
     catalog.parent.mkdir(parents=True)
@@ -172,7 +172,7 @@ def test_the_first_use_on_a_page_carries_the_meaning(language, tmp_path, monkeyp
     }[language]
 
 
-def test_a_word_that_is_no_term_here_is_not_linked(tmp_path, monkeypatch):
+def test_glossary__a_word_that_is_no_term_here_is_not_linked(tmp_path, monkeypatch):
     (tmp_path / "glossary.csv").write_text(TABLE, encoding="utf-8")
     catalog = tmp_path / f"locale/{ZH}/LC_MESSAGES/a/page.po"
     catalog.parent.mkdir(parents=True)
@@ -195,7 +195,7 @@ def test_a_word_that_is_no_term_here_is_not_linked(tmp_path, monkeypatch):
     assert use.parent.rawsource.startswith("How many")
 
 
-def test_a_term_is_linked_where_the_course_uses_it_first(tmp_path, monkeypatch):
+def test_glossary__a_term_is_linked_where_the_course_uses_it_first(tmp_path, monkeypatch):
     (tmp_path / "glossary.csv").write_text(TABLE, encoding="utf-8")
     for name, text in {"a": "# The tree\n\nA carry.", "b": "A tree.\n\nA carry."}.items():
         (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")

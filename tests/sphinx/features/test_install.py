@@ -10,7 +10,7 @@ from support.constraint_files import FOLDER, lines
 from haiku_state.commands.doctor.versions import CORE, read_sets
 
 
-def test_what_to_install_is_the_newest_measured_set_of_each_python():
+def test_install__has_the_newest_measured_set_of_each_python():
     for pythons, found in newest_sets(read_sets()):
         for python in pythons:
             [newest] = lines(FOLDER / f"newest-py{python}.txt")
@@ -31,7 +31,7 @@ def test_what_to_install_is_the_newest_measured_set_of_each_python():
     assert sorted(listed) == sorted(file.stem[9:] for file in FOLDER.glob("newest-py*.txt"))
 
 
-def test_only_the_line_for_a_gpu_asks_for_it():
+def test_install__only_the_line_for_a_gpu_asks_for_it():
     [pins] = [pins for pythons, pins in newest_sets(read_sets()) if "3.13" in pythons]
     asking = [
         name
@@ -54,7 +54,7 @@ def test_only_the_line_for_a_gpu_asks_for_it():
         ),
     ],
 )
-def test_one_setting_says_what_is_installed(published, site, line, monkeypatch):
+def test_install__one_setting_says_what_is_installed(published, site, line, monkeypatch):
     monkeypatch.setenv("HAIKU_STATE_SITE", site)
     config = SimpleNamespace(haiku_state_published=published, release="1.2")
     assert requirement(config, "lab") == line

@@ -24,7 +24,7 @@ def printed(text, kind):
     return nodes.literal_block(text, text, classes=["output", kind])
 
 
-def test_pieces_of_what_a_cell_prints_are_joined_where_the_first_stands():
+def test_outputs__pieces_are_joined_where_the_first_stands():
     document = new_document("page")
     output = nodes.container(nb_element="cell_code_output")
     output += [printed("a, ", "stream"), printed("late\n", "stderr"), nodes.image()]
@@ -39,12 +39,12 @@ def test_pieces_of_what_a_cell_prints_are_joined_where_the_first_stands():
 
 
 @pytest.mark.parametrize("text", [TABLE, NAMES])
-def test_a_table_has_columns(text):
+def test_outputs__a_table_has_columns(text):
     assert has_columns(text)
 
 
 @pytest.mark.parametrize(
     "text", ["", "one line", ERROR, TABLE.replace("\n", "\n" + 81 * "-" + "\n"), NAMES[:-22]]
 )
-def test_other_text_has_none(text):
+def test_outputs__other_text_has_no_columns(text):
     assert not has_columns(text)

@@ -32,7 +32,7 @@ def said(folder, language):
     return json.loads(re.fullmatch(r"haikuStateOther\((.*)\);\n", script)[1])
 
 
-def test_what_differs_is_numbered_and_said_in_the_other_language(tmp_path):
+def test_parallel__what_differs_is_numbered_and_said_in_the_other_language(tmp_path):
     problems, english, chinese = paired(tmp_path)
     assert problems == []
     assert '<h1 data-pair="1">Title<a' in english
@@ -45,7 +45,7 @@ def test_what_differs_is_numbered_and_said_in_the_other_language(tmp_path):
     assert english.endswith("</article></html>")
 
 
-def test_what_lags_has_the_english_below_it(tmp_path):
+def test_parallel__what_lags_has_the_english_below_it(tmp_path):
     _, english, chinese = paired(tmp_path, kind=' class="hs-lags"')
     below = re.search(r'</p><div class="hs-other" translate="no">(.*?)</div>', chinese)[1]
     assert '<p lang="en">Text of <code>f</code> <span>words</span></p>' in below
@@ -54,7 +54,7 @@ def test_what_lags_has_the_english_below_it(tmp_path):
     assert [*said(tmp_path, ZH)] == ["1"]
 
 
-def test_what_is_not_translated_says_so(tmp_path):
+def test_parallel__what_is_not_translated_says_so(tmp_path):
     _, _, chinese = paired(tmp_path, kind=' class="hs-not-translated"', text="Text of")
     below = re.search(r'</p><div class="hs-other" translate="no">(.*?)</div>', chinese)[1]
     assert re.fullmatch('<p class="hs-lags-note">[^<]*还没有译文[^<]*</p>', below)
@@ -62,13 +62,13 @@ def test_what_is_not_translated_says_so(tmp_path):
 
 
 @pytest.mark.parametrize("text", ["文字</p><p>又一段", "文字 <code>g</code>"])
-def test_paragraphs_that_do_not_correspond_are_refused(tmp_path, text):
+def test_parallel__paragraphs_that_do_not_correspond_are_refused(tmp_path, text):
     problems, english, _ = paired(tmp_path, text=text)
     assert problems == ["a/page.html: the paragraphs of English and Chinese do not correspond"]
     assert "data-pair" not in english
 
 
-def test_code_may_go_on_in_the_next_line(tmp_path):
+def test_parallel__code_may_go_on_in_the_next_line(tmp_path):
     english = '<article class="bd-article"><p>Of <code>f(x,\n y)</code>.</p></article>'
     chinese = english.replace("\n", "")
     for folder in ("en", ZH):
@@ -78,7 +78,7 @@ def test_code_may_go_on_in_the_next_line(tmp_path):
     )
 
 
-def test_the_glossary_is_in_another_order_in_each_language(tmp_path):
+def test_parallel__the_glossary_is_in_another_order_in_each_language(tmp_path):
     problems, english, _ = paired(tmp_path, "reference/glossary.html", text="又 <code>g</code>")
     assert problems == []
     assert "data-pair" not in english

@@ -32,7 +32,7 @@ def shell_after(*cells, **names):
         (["print('count', count)", "count + 7"], "10"),
     ],
 )
-def test_a_wrong_answer_is_what_a_changed_program_prints(capsys, changes, output):
+def test_questions__a_wrong_answer_is_what_a_changed_program_prints(capsys, changes, output):
     answers = shell_after("begin = 1", PROGRAM, "instead(…)")
     answers.instead(*changes)
     said = json.loads(capsys.readouterr().out)
@@ -40,7 +40,7 @@ def test_a_wrong_answer_is_what_a_changed_program_prints(capsys, changes, output
     assert said["changes"] == [[*pair] for pair in zip(changes[::2], changes[1::2], strict=True)]
 
 
-def test_it_runs_from_the_names_that_the_cell_began_with(capsys):
+def test_questions__a_changed_program_has_the_names_that_the_cell_began_with(capsys):
     shell = types.SimpleNamespace(user_ns={"x": 1})
     answers = Answers(shell)
     answers.remember(types.SimpleNamespace(raw_cell="x = 2 * x\nprint(x)"))
@@ -52,7 +52,7 @@ def test_it_runs_from_the_names_that_the_cell_began_with(capsys):
 
 
 @pytest.mark.parametrize("old", ["count", "total"])
-def test_what_is_replaced_is_there_once(old):
+def test_questions__what_is_replaced_is_there_once(old):
     answers = shell_after("", PROGRAM, "instead(…)")
     with pytest.raises(ValueError, match=f"'{old}' is [04] times in the cell before, not once"):
         answers.instead(old, "x")
@@ -88,7 +88,7 @@ def question(right, wrong, reasons, asked=("Predict:", " what\nis it?")):
     return section, environment.metadata
 
 
-def test_the_answers_of_a_question_are_buttons_and_its_reasons_are_folded():
+def test_questions__the_answers_are_buttons_and_the_reasons_are_folded():
     section, known = question("1 1 1", [("", "1 2 3"), ("b", "0 0 0")], ["Yes.", "Jit.", "Zero."])
     assert known == {"page": {KEPT: [("it", "What is it?")]}}
     _title, _asked, made = section.children
@@ -108,13 +108,13 @@ def test_the_answers_of_a_question_are_buttons_and_its_reasons_are_folded():
     }
 
 
-def test_a_chinese_question_begins_after_its_colon():
+def test_questions__a_chinese_one_begins_after_its_colon():
     asked = "预测", "：会打印什么？"
     _section, known = question("1", [("", "2"), ("", "3")], ["", "", ""], asked)
     assert known == {"page": {KEPT: [("it", "会打印什么？")]}}
 
 
-def test_a_notebook_has_the_reasons_folded_below_the_cell():
+def test_questions__a_notebook_has_the_reasons_folded_below_the_cell():
     section, _known = question("1 1 1", [("", "1 2 3"), ("b", "0 0 0")], ["Yes.", "Jit.", "Zero."])
     *_, cell, reasons = Markdown(str).blocks(section)
     assert cell is section[-1]
@@ -140,12 +140,12 @@ def test_a_notebook_has_the_reasons_folded_below_the_cell():
         ("1", ["2", "3\n" * 13], 3, "answer 2 has no line, or more than 12"),
     ],
 )
-def test_a_question_that_does_not_hold_stops_the_build(right, wrong, reasons, said):
+def test_questions__one_that_does_not_hold_stops_the_build(right, wrong, reasons, said):
     with pytest.raises(QuestionError, match=rf"page\.md:7: the question it: {said}"):
         question(right, [("", output) for output in wrong], ["Why."] * reasons)
 
 
-def test_two_questions_do_not_have_one_name():
+def test_questions__two_do_not_have_one_name():
     pages = {"a": {KEPT: [("one", "?"), ("two", "?")]}, "b": {KEPT: [("two", "?")]}}
     environment = types.SimpleNamespace(metadata=pages)
     with pytest.raises(QuestionError, match="b and a have a question two"):

@@ -25,7 +25,7 @@ def places(*children):
     return list(search.places_of(document))
 
 
-def test_a_section_has_what_it_says_itself():
+def test_search__a_section_has_what_it_says_itself():
     inner = section("inner", "Inner", paragraph(nodes.Text("deep")))
     assert places(paragraph(nodes.Text("one\n  two")), inner) == [
         ["top", "Page", "", "one two", ""],
@@ -33,7 +33,7 @@ def test_a_section_has_what_it_says_itself():
     ]
 
 
-def test_code_is_found_by_its_words_and_outputs_by_their_sentences():
+def test_search__code_is_found_by_its_words_and_outputs_by_their_sentences():
     code = nodes.literal_block("", "x = jax.jit(f)(x)  # f of x")
     output = nodes.literal_block("", "1 2 3\nthe replicas differ")
     cell = nodes.container("", output, classes=["cell_output"])
@@ -45,7 +45,7 @@ def test_code_is_found_by_its_words_and_outputs_by_their_sentences():
     assert words == "x jax.jit f of"
 
 
-def test_a_name_of_the_api_and_a_term_are_places():
+def test_search__a_name_of_the_api_and_a_term_are_places():
     short = addnodes.pending_xref_condition("", "Array", condition="resolved")
     long = addnodes.pending_xref_condition("", "jax.Array", condition="*")
     signature = addnodes.desc_signature("", "", ids=["hs.f"], fullname="f")
@@ -72,7 +72,7 @@ def docs(tmp_path):
     return tmp_path
 
 
-def test_other_names_belong_to_the_term(docs):
+def test_search__other_names_belong_to_the_term(docs):
     assert search.synonyms(docs) == [
         ["leaf", "叶节点", "叶子", "树叶"],
         ["trace", "tracing", "追踪"],
@@ -80,7 +80,7 @@ def test_other_names_belong_to_the_term(docs):
     ]
 
 
-def test_the_index_is_a_script(docs):
+def test_search__the_index_is_a_script(docs):
     script = search.write_index({"page": places(), "empty": []}, docs)
     index = json.loads(script.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
     assert index["pages"] == [["page", [["top", "Page", "", "", "", "no leaf"]]]]
@@ -90,7 +90,7 @@ def test_the_index_is_a_script(docs):
     assert "檢" not in index["simplified"]  # no page has 检
 
 
-def test_a_lesson_is_called_by_its_number_and_a_term_leads_to_its_lesson(docs):
+def test_search__a_lesson_is_called_by_its_number_and_a_term_leads_to_its_lesson(docs):
     script = search.write_index({"page": places(), "part/one": places()}, docs)
     index = json.loads(script.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
     assert index["pages"][1][1][0][-1] == "lesson 1; 第1课; 第一课"
@@ -100,10 +100,10 @@ def test_a_lesson_is_called_by_its_number_and_a_term_leads_to_its_lesson(docs):
 @pytest.mark.parametrize(
     ("number", "called"), [(9, "第九课"), (10, "第十课"), (12, "第十二课"), (32, "第三十二课")]
 )
-def test_numbers_in_the_signs_of_a_language(number, called):
+def test_search__a_lesson_is_called_in_the_signs_of_a_language(number, called):
     assert called in search.called_by_number(number)
 
 
-def test_words_for_a_place_that_is_not_there_fail(docs):
+def test_search__words_for_a_place_that_is_not_there_fail(docs):
     with pytest.raises(ExtensionError, match="page#top"):
         search.write_index({}, docs)

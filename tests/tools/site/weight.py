@@ -25,8 +25,8 @@ IMAGES = (".svg", ".png", ".webp", ".ico")
 
 
 @contextmanager
-def counting_server() -> Iterator[tuple[str, list[tuple[str, int]]]]:
-    """Serve the site as a host does, compressed and to be cached; list what was asked for."""
+def counting_server(site: Path = SITE) -> Iterator[tuple[str, list[tuple[str, int]]]]:
+    """Serve a site as a host does, compressed and to be cached; list what was asked for."""
     sent: list[tuple[str, int]] = []
 
     class Handler(http.server.SimpleHTTPRequestHandler):
@@ -52,7 +52,7 @@ def counting_server() -> Iterator[tuple[str, list[tuple[str, int]]]]:
             pass
 
     def folder(*args: Any) -> Handler:
-        return Handler(*args, directory=str(SITE))
+        return Handler(*args, directory=str(site))
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), folder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

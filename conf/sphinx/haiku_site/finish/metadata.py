@@ -68,15 +68,19 @@ class StayEnglish(SphinxTransform):
                     heading["heading-level"] = heading["level"]
 
 
+SENTENCES = re.compile(r".*(?:[.?!](?=\s|$)|[。？！])")
+
+
 def describe(document: nodes.document) -> str:
     """Return the beginning of a page's prose: a lesson says there what its reader can do."""
     text = ""
     for paragraph in document.findall(nodes.paragraph):
         above = paragraph.parent
-        said = " ".join(paragraph.astext().split())
         of_page = isinstance(above, nodes.section | nodes.document) and not paragraph["classes"]
-        if of_page and said.endswith(tuple(".?!。？！")):  # no label, and leads to no cell
-            text += f" {said}" if text.endswith((".", "?", "!")) else said
+        # no label, and not what leads to a cell or a list
+        said = SENTENCES.match(" ".join(paragraph.astext().split()))
+        if of_page and said:
+            text += f" {said[0]}" if text.endswith((".", "?", "!")) else said[0]
             if len(text) >= LENGTH / 2:
                 break
     return shorten(text)
