@@ -1111,7 +1111,7 @@ def static_argument(name: str, value: Any) -> ArgumentError:
 def under_test(given: Any) -> ArgumentError:
     """What is neither a function nor a pair of a module with state."""
     expected = _("a function, a module class, or what hk.transform_with_state returns")
-    why = _("the laws are about state, so they need an apply that takes a state and returns it")
+    why = _("the laws call apply(params, state, key, *inputs), which returns an output and a state")
     return _of_testing("make", reprlib.repr(given), expected, why)
 
 
@@ -1133,8 +1133,8 @@ def tested_input(given: Any) -> ArgumentError:
 def tested_result(path: str, given: Any) -> ArgumentError:
     """What a module returns, or keeps as state, and is not an array."""
     why = _(
-        "the laws compare arrays and compile the call: under jit, a function can return only "
-        "arrays; test a function that returns the arrays of this result"
+        "the laws compare arrays and compile the call: under jit, a function can take and return "
+        "only arrays and numbers"
     )
     return _of_testing(path, reprlib.repr(given), _("an array or a number"), why)
 

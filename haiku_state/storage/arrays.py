@@ -201,9 +201,10 @@ def load_numpy(path: str | os.PathLike[str]) -> dict[str, dict[str, dict[str, Ar
             stream.seek(0)
             with np.load(stream, allow_pickle=False) as file:
                 for entry, array in file.items():
-                    if entry.count(":") != 3:
-                        raise ValueError(f"the entry {entry} is not params:module:name:dtype")
-                    kind, module, name, dtype = entry.split(":")
+                    kind, *names = entry.split(":")
+                    if kind not in ("params", "state") or len(names) != 3:
+                        raise ValueError(f"the entry {entry} is not params:… or state:…")
+                    module, name, dtype = names
                     leaves[kind, module, name] = _as_dtype(array, np.dtype(jnp.dtype(dtype)))
             return _nested(leaves)
         # the libraries that read damaged files raise errors of all kinds

@@ -191,6 +191,7 @@ def laws_of(
     evaluation: Mapping[str, Any] | None = None,
     axis_name: str | None = None,
     is_per_device: bool = False,
+    key: Any = None,
     exclude: Collection[str] = (),
 ) -> list[Law]:
     """Return the laws of a module as tests, for ``pytest.mark.parametrize``.
@@ -202,6 +203,7 @@ def laws_of(
       evaluation: the keyword arguments of a call in evaluation.
       axis_name: the name of the device axis that the module uses.
       is_per_device: whether each device is meant to keep a state of its own.
+      key: the random key of every call.
       exclude: the names of laws to leave out.
 
     Returns:
@@ -235,7 +237,7 @@ def laws_of(
             raise arguments.tested_input(leaf)
     if train is None and evaluation is None and accepts(make, "is_training"):
         train, evaluation = {"is_training": True}, {"is_training": False}
-    module = Subject(make, inputs, train or {}, evaluation, axis_name, is_per_device)
+    module = Subject(make, inputs, train or {}, evaluation, axis_name, is_per_device, key)
     called = getattr(make, "__name__", type(make).__name__)
     return [Law(n, each, module, called) for n, each in LAWS.items() if n not in left_out]
 
@@ -247,6 +249,7 @@ def check_module(
     evaluation: Mapping[str, Any] | None = None,
     axis_name: str | None = None,
     is_per_device: bool = False,
+    key: Any = None,
     exclude: Collection[str] = (),
 ) -> LawReport:
     r"""Try the laws that a module with state should keep.
@@ -259,15 +262,16 @@ def check_module(
     Two ways to compute the same result may differ by rounding. How much is measured on the module
     itself: each number that goes in is rounded once more, to the least precise type of the program,
     and 30 times the effect is allowed (3 times in half precision), or :math:`10^{-5}` in float32,
-    whichever is greater, relative to :math:`1 + |x|`. A small module takes a second or two, and a
+    whichever is greater, relative to :math:`1 + |x|`. So numbers far below 1 are not told apart:
+    scale the inputs to about 1. A small module takes a few seconds, and a
     network such as ResNet-18 takes a minute.
 
     Args:
       make: a function that calls the module, as ``hk.transform_with_state`` takes it, a module
-        class, or a pair of ``init`` and ``apply``.
+        class whose constructor needs no arguments, or a pair of ``init`` and ``apply``.
       *inputs: the inputs of one call, PyTrees of arrays. If they share a leading axis, it is taken
         for the axis of examples.
-      train: the keyword arguments of a call in training. By default
+      train: the keyword arguments of a call in training, such as ``{"training": True}``. By default
         ``{"is_training": True}`` if the signature of ``make`` has such a parameter, and none
         otherwise.
       evaluation: the keyword arguments of a call in evaluation; by default as for ``train``. If
@@ -278,6 +282,8 @@ def check_module(
         several devices, the axis is bound to a single one.
       is_per_device: True for a module that is meant to keep a state of its own on each device, such
         as a normalization without ``cross_replica_axis``.
+      key: the random key of every call; by default ``jax.random.key(0)``. A module that stores keys
+        made by ``jax.random.PRNGKey`` needs such a key.
       exclude: the names of laws to leave out.
 
     Returns:
@@ -309,6 +315,7 @@ def check_module(
         evaluation=evaluation,
         axis_name=axis_name,
         is_per_device=is_per_device,
+        key=key,
         exclude=exclude,
     )
     called = getattr(make, "__name__", type(make).__name__)

@@ -29,8 +29,8 @@ from haiku_state.testing.subject import (
 
 CALLS = 3
 FAR = 1e4
-SAME = 1e-2
-"""The relative difference up to which an output counts as unchanged by a shift."""
+SHIFT, SAME = 30.0, 1e-2
+"""A shift, and the relative difference up to which an output counts as unchanged by it."""
 
 NO_FLAGS = _(
     "no call in evaluation is known: name its flag `is_training`, or pass `train` and `evaluation`"
@@ -40,7 +40,7 @@ NO_AXIS = _(
     'they are, pass `axis_name="devices"`'
 )
 NO_FLOATS = _("no input is a floating-point number")
-ROWS_IN_STATE = _("the shape of the state depends on the number of rows")
+ROWS_IN_SHAPES = _("a shape of the params or of the state depends on the number of rows")
 
 
 class Statement(NamedTuple):
@@ -66,9 +66,9 @@ def law(text: str, page: str) -> Callable[[Any], Any]:
     return add
 
 
-def skip(reason: str) -> None:
+def skip(reason: str, **values: Any) -> None:
     """Leave a law out, because it says nothing of this module."""
-    raise unittest.SkipTest(Sentence(reason))
+    raise unittest.SkipTest(Sentence(reason, **values))
 
 
 @law(_("`init` depends only on its key and its inputs"), "haiku/pure_pair")
@@ -80,11 +80,12 @@ def init_is_deterministic(module: Subject) -> Sentence | None:
 @law(_("no tracer remains after a trace"), "haiku/jax_inside_haiku")
 def no_tracer_is_left(module: Subject) -> Sentence | None:
     try:
-        with jax.checking_leaks():
-            jax.eval_shape(module.traced(), *unused((*module.start, module.inputs)))
+        for flags in _modes(module):
+            with jax.checking_leaks():
+                jax.eval_shape(module.traced(flags), *unused((*module.start, module.inputs)))
     except Exception as error:
         if "eaked trace" not in str(error):
-            raise
+            skip(_("the module cannot be traced: see jit_equals_eager"))
         held = re.search(r"is referred to by ([^<\s].*)", str(error))
         by = held[1] if held else str(error).strip().splitlines()[-1]
         return Sentence(_("a tracer remains, referred to by {by}"), by=by)
@@ -123,7 +124,9 @@ def state_keeps_its_type(module: Subject) -> Sentence | None:
         for path in dict.fromkeys([*old, *new]):
             kinds = [each.get(path, "—") for each in (old, new)]
             if kinds[0] != kinds[1]:
-                return Sentence("{path}: {one} → {other}", path=path, one=kinds[0], other=kinds[1])
+                return Sentence(
+                    _("{path}: {one} → {other}"), path=path, one=kinds[0], other=kinds[1]
+                )
         if describe_tree(state) != describe_tree(after):
             return Sentence(STRUCTURES, path="state")
     return None
@@ -141,7 +144,13 @@ def jit_equals_eager(module: Subject) -> Sentence | None:
         if found := _compared(module, one, other):
             return found
         carried = [result[1] for result in results]
-    return None
+    if module.evaluation is None:
+        return None
+    result = jax.jit(module.traced(module.evaluation))(*module.trained, copied(module.inputs))
+    one, other = (
+        {f"evaluation: {n}": x for n, x in named(r).items()} for r in (result, module.evaluated)
+    )
+    return _compared(module, one, other)
 
 
 @law(_("`scan` carries the state as a loop does"), "update/many_steps")
@@ -171,7 +180,10 @@ def vmap_equals_loop(module: Subject) -> Sentence | None:
     return _compared(module, named(mapped), named(expected))
 
 
-@law(_("the gradient of the params exists and is finite"), "haiku/regression")
+@law(
+    _("the gradient of the sum of all outputs with respect to the params exists and is finite"),
+    "haiku/regression",
+)
 def gradient_is_finite(module: Subject) -> Sentence | None:
     params, state = module.start
 
@@ -194,9 +206,7 @@ def evaluation_keeps_state(module: Subject) -> Sentence | None:
 
 @law(_("evaluation does not depend on the random key"), "haiku/randomness")
 def evaluation_ignores_the_key(module: Subject) -> Sentence | None:
-    one = _evaluated(module)
-    other = module.apply(*module.trained, flags=module.evaluation, key=jax.random.key(1))
-    return module.difference(named(one), named(other), allowed=0)
+    return _moved_by_key(module, _evaluated(module))
 
 
 @law(
@@ -207,11 +217,14 @@ def evaluation_ignores_the_key(module: Subject) -> Sentence | None:
     "haiku/batch_norm",
 )
 def examples_are_independent(module: Subject) -> Sentence | None:
-    whole, rows = _evaluated(module)[0], _rows(module)
+    result, rows = _evaluated(module), _rows(module)
+    if _moved_by_key(module, result):
+        skip(_("the result of a call in evaluation is random"))
+    whole = result[0]
     half = rows // 2
     for part in (slice(0, half), slice(rows - half, rows)):
         inputs = jax.tree.map(lambda x: x[part], module.inputs)  # noqa: B023
-        _check_state_of(module, inputs)
+        _check_shapes_of(module, inputs)
         output = module.apply(*module.trained, inputs, flags=module.evaluation)[0]
         if str(jax.tree.structure(output)) != str(jax.tree.structure(whole)):
             skip(_("the structure of the output depends on the number of rows"))
@@ -248,7 +261,7 @@ def devices_agree(module: Subject) -> Sentence | None:
     parts = jax.tree.map(
         lambda x: jnp.reshape(x, (count, rows // count, *np.shape(x)[1:])), module.inputs
     )
-    _check_state_of(module, jax.tree.map(lambda x: x[0], parts))
+    _check_shapes_of(module, jax.tree.map(lambda x: x[0], parts))
     apply = functools.partial(module.apply, params, state, has_axis=False)
     _output, states = jax.vmap(apply, axis_name=module.axis_name or "devices")(parts)
     first = jax.tree.map(lambda x: x[0], states)
@@ -271,6 +284,8 @@ def devices_agree(module: Subject) -> Sentence | None:
     "update/mixed_precision",
 )
 def state_stays_float32(module: Subject) -> Sentence | None:
+    if not any(map(is_floating, jax.tree.leaves(module.start[1]))):
+        skip(_("no state is a floating-point number"))
     starts = [(*module.start, module.inputs)]
     if any(map(is_floating, jax.tree.leaves(module.inputs))):
         inputs = jax.tree.map(
@@ -281,8 +296,6 @@ def state_stays_float32(module: Subject) -> Sentence | None:
             module.apply(*starts[-1])
         except Exception:
             skip(_("the module does not take inputs in half precision"))
-    if not any(is_floating(leaf) for start in starts for leaf in jax.tree.leaves(start[1])):
-        skip(_("no state is a floating-point number"))
     for params, state, inputs in starts:
         state = module.apply(params, state, inputs)[1]
         other = jax.tree.map(lambda x: 2 * x + 1 if _is_narrow(x) else x, state)
@@ -290,7 +303,7 @@ def state_stays_float32(module: Subject) -> Sentence | None:
         before, after, moved = (leaves_by_path(state=tree) for tree in trees)
         for path, leaf in after.items():
             if _is_narrow(leaf) and _is_computed(before.get(path), leaf, moved.get(path)):
-                return Sentence("{path}: {kind}", path=path, kind=jnp.result_type(leaf).name)
+                return Sentence(_("{path}: {kind}"), path=path, kind=jnp.result_type(leaf).name)
     return None
 
 
@@ -315,7 +328,7 @@ def far_from_zero_is_finite(module: Subject) -> Sentence | None:
     if not any(map(is_floating, jax.tree.leaves(module.inputs))):
         skip(NO_FLOATS)
     near, shifted, far = (
-        named(module.apply(*module.start, _shifted(module.inputs, by))) for by in (0.0, 1.0, FAR)
+        named(module.apply(*module.start, _shifted(module.inputs, by))) for by in (0.0, SHIFT, FAR)
     )
     if any(_not_finite(name, near[name]) for name in near):
         skip(_("the result is not finite for the inputs as they are"))
@@ -334,13 +347,8 @@ def saving_keeps_everything(module: Subject) -> Sentence | None:
     params, state = module.start
     try:
         arrays = to_numpy(params, state)
-    except ArgumentError:
-        skip(
-            _(
-                "only arrays that stand under `params[module][name]` and `state[module][name]` are "
-                "saved as NumPy arrays"
-            )
-        )
+    except ArgumentError as error:
+        skip(_("they cannot be saved as NumPy arrays: {problem}"), problem=error.what)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "saved.npz"
         save_numpy(path, arrays)
@@ -358,6 +366,17 @@ def _compared(module: Subject, one: Any, other: Any) -> Sentence | None:
     if module.allowed == np.inf:
         skip(_("rounding alone changes the result too much"))
     return None
+
+
+def _modes(module: Subject) -> list[Any]:
+    """Return the keyword arguments of a call in training, and of one in evaluation."""
+    return [module.train, *([] if module.evaluation is None else [module.evaluation])]
+
+
+def _moved_by_key(module: Subject, result: tuple[Any, Any]) -> Sentence | None:
+    """Return how the result of a call in evaluation differs under another key."""
+    other = module.apply(*module.trained, flags=module.evaluation, key=module.other_key)
+    return module.difference(named(result), named(other), allowed=0)
 
 
 def _evaluated(module: Subject) -> tuple[Any, Any]:
@@ -378,10 +397,10 @@ def _rows(module: Subject) -> int:
     return int(rows[0])
 
 
-def _check_state_of(module: Subject, inputs: Any) -> None:
-    """Leave the law out if a part of the rows has another state."""
-    if describe_tree(module.start[1]) != describe_tree(module.init(inputs)[1]):
-        skip(ROWS_IN_STATE)
+def _check_shapes_of(module: Subject, inputs: Any) -> None:
+    """Leave the law out if a part of the rows has other params or another state."""
+    if describe_tree(module.start) != describe_tree(tuple(module.init(inputs))):
+        skip(ROWS_IN_SHAPES)
 
 
 def _not_finite(what: str, tree: Any) -> Sentence | None:

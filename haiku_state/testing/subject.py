@@ -47,8 +47,9 @@ class Subject:
       inputs: its inputs, PyTrees of arrays.
       train: the keyword arguments of a call in training.
       evaluation: the keyword arguments of a call in evaluation; None if there is no such call.
-      axis_name: the name of the axis that the module uses; None if it uses none.
+      axis_name: the name of the axis that the module may use; None if it uses none.
       is_per_device: whether each device keeps a state of its own, and means to.
+      key: the random key of every call.
     """
 
     def __init__(
@@ -59,37 +60,52 @@ class Subject:
         evaluation: Mapping[str, Any] | None,
         axis_name: str | None,
         is_per_device: bool,
+        key: Any,
     ) -> None:
-        self.pair = _pair_of(make)
+        self.pair, self.key = _pair_of(make), jax.random.key(0) if key is None else key
         self.inputs, self.train, self.evaluation = inputs, train, evaluation
         self.axis_name, self.is_per_device = axis_name, is_per_device
+        self._moves_integers = False  # whether rounding alone does, which `allowed` finds
 
-    @functools.cached_property
-    def key(self) -> Any:
-        """The random key of every call."""
-        return jax.random.key(0)
+    @property
+    def other_key(self) -> Any:
+        """Another random key."""
+        return jax.random.fold_in(unused(self.key), 1)
 
-    @functools.cached_property
+    @property
     def start(self) -> tuple[Any, Any]:
-        """Params and state, as ``init`` returns them."""
-        params, state = self.init()
-        check_made(params, state)
-        return params, state
+        """Params and state, as ``init`` returns them; each time another copy."""
+        return tuple(copied(self._made))
 
-    @functools.cached_property
-    def first(self) -> tuple[Any, Any]:
-        """The result of the first call in training."""
-        return self._checked(self.apply(*self.start))
-
-    @functools.cached_property
+    @property
     def trained(self) -> tuple[Any, Any]:
-        """Params, and the state after one call in training."""
-        return self.start[0], self.first[1]
+        """Params, and the state after one call in training; each time another copy."""
+        return self.start[0], copied(self._first[1])
 
     @functools.cached_property
     def evaluated(self) -> tuple[Any, Any]:
         """The result of a call in evaluation."""
         return self._checked(self.apply(*self.trained, flags=self.evaluation))
+
+    @functools.cached_property
+    def _made(self) -> tuple[Any, Any]:
+        params, state = self.init()
+        check_made(params, state)
+        return params, state
+
+    @functools.cached_property
+    def _first(self) -> tuple[Any, Any]:
+        return self._checked(self.apply(*self.start))
+
+    @functools.cached_property
+    def _uses_axis(self) -> bool:
+        """Whether a call needs the axis, and so a transformation around it."""
+        try:
+            made = self.pair.init(unused(self.key), *copied(self.inputs), **self.train)
+            self.pair.apply(*made, unused(self.key), *copied(self.inputs), **self.train)
+        except NameError:
+            return True
+        return False
 
     def check_call(self) -> None:
         """Call the module in training and in evaluation; what this raises is not about a law.
@@ -99,7 +115,7 @@ class Subject:
           Exception: any other that ``init`` or ``apply`` raises.
         """
         try:
-            _results = self.first, self.evaluation is None or self.evaluated
+            _results = self._first, self.evaluation is None or self.evaluated
         except NameError as error:
             unbound = UNBOUND.search(str(error.__cause__ or error))
             if unbound is None:
@@ -150,7 +166,7 @@ class Subject:
         """Call with the axis bound to a single device, if the module uses one."""
         inputs = copied(self.inputs) if inputs is None else inputs
         given, inputs = tuple(map(unused, given)), unused(inputs)
-        if self.axis_name is None:
+        if self.axis_name is None or not self._uses_axis:
             return call(*given, *inputs)
 
         def one(rows: tuple[Any, ...], _device: Any) -> Any:
@@ -160,11 +176,15 @@ class Subject:
         result = jax.vmap(one, axis_name=self.axis_name)(rows, jnp.zeros(1))
         return jax.tree.map(lambda leaf: leaf[0], result)
 
-    def traced(self) -> Callable[..., tuple[Any, Any]]:
-        """Return ``apply`` in training as a function of arrays that JAX has not traced before."""
+    def traced(self, flags: Mapping[str, Any] | None = None) -> Callable[..., tuple[Any, Any]]:
+        """Return ``apply`` as a function of arrays that JAX has not traced before.
+
+        Args:
+          flags: other keyword arguments than those of training.
+        """
 
         def apply(params: Any, state: Any, inputs: Any, key: Any = None) -> tuple[Any, Any]:
-            return self.apply(params, state, inputs, key=key)
+            return self.apply(params, state, inputs, key=key, flags=flags)
 
         return apply
 
@@ -172,7 +192,7 @@ class Subject:
     def is_random(self) -> bool:
         """Whether the state after a call in training depends on the random key."""
         run = jax.jit(self.traced())  # one program for both keys
-        keys = unused((self.key, jax.random.key(1)))
+        keys = unused((self.key, self.other_key))
         results = [run(*copied((*self.trained, self.inputs)), key)[1] for key in keys]
         return worst(*results)[0] > 0
 
@@ -199,6 +219,8 @@ class Subject:
             results = run(*unused(given)), run(*jax.tree.map(rounded, unused(given)))
         except Exception:
             return SMALLEST[least]
+        whole = [[leaf for leaf in jax.tree.leaves(r) if not is_inexact(leaf)] for r in results]
+        self._moves_integers = worst(*whole)[0] > 0
         effect = worst(*results)[0]
         allowed = max(SMALLEST[least], (ROUNDINGS if least > 16 else 3) * effect)
         return allowed if allowed < GREATEST or least < 16 else np.inf
@@ -225,8 +247,10 @@ class Subject:
             if np.shape(leaf) != np.shape(twin):
                 return Sentence(DIFFERS, path=path, one=describe(leaf), other=describe(twin))
             gap, *values = worst(leaf, twin)
-            if not gap <= (allowed if is_inexact(leaf) else 0):
+            if not gap <= (allowed if is_inexact(leaf) or self._moves_integers else 0):
                 shown = [f"{value:.7g}" for value in values]
+                if shown[0] == shown[1]:
+                    shown = [f"{value:.17g}" for value in values]
                 return Sentence(DIFFERS, path=path, one=shown[0], other=shown[1])
         return None
 
@@ -282,6 +306,8 @@ def _pair_of(make: Any) -> Any:
     """Return the pair of a function, a class, or a pair."""
     if isinstance(make, type):
         return hk.transform_with_state(lambda *args, **kwargs: make()(*args, **kwargs))
+    if "without_apply_rng" in getattr(getattr(make, "apply", None), "__qualname__", ""):
+        raise arguments.under_test(make)
     is_pair = isinstance(make, tuple) and len(make) == 2 and all(map(callable, make))
     if is_pair and not isinstance(make, hk.Transformed):
         return hk.TransformedWithState(*make)

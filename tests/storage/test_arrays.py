@@ -223,8 +223,8 @@ OTHER_FILES = {
     "text": (lambda path: path.write_text("<html>not found</html>"), "no npz file"),
     "one array": (one_array, "no npz file"),
     "objects": (npz("params:a:w:float32", np.array({}, dtype=object)), "Object arrays cannot be"),
-    "of NumPy alone": (npz("x", np.ones(3)), "the entry x is not params:module"),
-    "another kind": (npz("weights:a:w:float64", np.ones(3)), "KeyError: 'weights'"),
+    "of NumPy alone": (npz("x", np.ones(3)), "the entry x is not params"),
+    "another kind": (npz("weights:a:w:float64", np.ones(3)), "the entry weights:a:w:float64"),
     "no dtype": (npz("params:a:w:float33", np.ones(3)), "data type 'float33' not understood"),
 }
 

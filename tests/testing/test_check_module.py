@@ -280,6 +280,80 @@ def test_check_module__rows_may_have_keys_of_their_own(split):
     assert "one random key for all" in results["examples_are_independent"].what.shown()
 
 
+def positioned(x, is_training):
+    return x + hk.get_parameter("positions", x.shape, init=jnp.zeros)
+
+
+def sampled(x, is_training):
+    return x + jax.random.normal(hk.next_rng_key(), x.shape)
+
+
+def quantized(x):
+    """Integers that one rounding moves: those of two programs need not be equal."""
+    numbers = (x * 1e6 % 100).astype(jnp.int8)
+    return numbers + isinstance(x, jax.core.Tracer)
+
+
+def small_head(x):
+    return jnp.exp(hk.Linear(2, w_init=hk.initializers.Constant(4e-4))(jnp.tile(x, 5)))
+
+
+def with_key(x):
+    hk.set_state("key", jax.random.key(3))
+    return x
+
+
+@pytest.mark.parametrize(
+    ("make", "law", "reason"),
+    [
+        (positioned, "examples_are_independent", "depends on the number of rows"),
+        (sampled, "examples_are_independent", "in evaluation is random"),
+        (quantized, "jit_equals_eager", "rounding alone changes"),
+        (small_head, "far_from_zero_is_finite", "the output changes if"),
+        (branching, "no_tracer_is_left", "see jit_equals_eager"),
+        (with_key, "saving_keeps_everything", "is a random key, but it must be an array"),
+    ],
+)
+def test_check_module__a_law_that_says_nothing_of_a_module_tells_the_reason(make, law, reason):
+    result = next(each for each in check_module(make, X).results if each.name == law)
+    assert (result.outcome, reason in result.what.shown()) == ("skipped", True), result
+
+
+def test_check_module__state_that_evaluation_changes_in_place():
+    def make(x, is_training):
+        count = hk.get_state("count", (), jnp.int32, init=lambda *_: {"n": jnp.int32(0)})
+        if not is_training:
+            count["n"] = count["n"] + 1
+        return x
+
+    found = outcomes(make, X)
+    assert {n for n, outcome in found.items() if outcome == "broken"} == {"evaluation_keeps_state"}
+
+
+def test_check_module__a_choice_that_only_evaluation_makes():
+    def make(x, is_training):
+        return x if is_training or x.mean() > 0 else -x
+
+    assert outcomes(make, X)["jit_equals_eager"] == "broken"
+
+
+def test_check_module__an_axis_that_is_not_used_is_bound_where_devices_are_tried_alone():
+    found = outcomes(lambda x: branching(averaging(x, True)), X, axis_name="devices")
+    assert found["apply_is_deterministic"] == "kept"
+    assert found["devices_agree"] == "broken"
+
+
+def test_check_module__the_key_of_the_calls_can_be_given():
+    def make(x):
+        key = hk.get_state("key", (2,), jnp.uint32, init=jnp.zeros)
+        hk.set_state("key", hk.next_rng_key())
+        return x + key[0].astype(jnp.float32) * 0
+
+    assert outcomes(make, X)["state_keeps_its_type"] == "broken"
+    with jax.legacy_prng_key("allow"):
+        assert outcomes(make, X, key=jax.random.PRNGKey(0))["state_keeps_its_type"] == "kept"
+
+
 def test_check_module__means_over_devices_of_other_parts_are_seen():
     """An axis alone is not enough: the mean of a nonlinear statistic is not that of the batch."""
 
@@ -486,6 +560,7 @@ def LEAKING_AND_READING(x):  # noqa: N802
     ("make", "inputs", "options", "says"),
     [
         (hk.transform(lambda x: x), (X,), {}, "make is Transformed"),
+        (hk.without_apply_rng(hk.transform_with_state(averaging)), (X,), {}, "make is Transformed"),
         (X, (X,), {}, "make is Array"),
         (averaging, (X, True), {}, "an input is True, but it must be an array"),
         (averaging, (X, "relu"), {}, "an input is 'relu'"),
@@ -518,6 +593,16 @@ def test_lawreport__one_line_a_law_with_the_page_of_a_broken_one():
     assert html.count("<tr>") == 2 * len(LAWS)  # in both languages
     assert "broken" in html
     assert "违反" in html
+
+
+def test_lawreport__numbers_that_differ_do_not_look_equal():
+    def make(x, is_training):
+        count = hk.get_state("n", (), jnp.int32, init=lambda *_: jnp.int32(123456789))
+        hk.set_state("n", count if is_training else count + 1)
+        return x
+
+    result = {str(law): law.result() for law in laws_of(make, X)}["evaluation_keeps_state"]
+    assert "123456790 and 123456789" in result.what.shown()
 
 
 def test_lawreport__what_it_says_cannot_be_read_as_html():
