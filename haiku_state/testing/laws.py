@@ -280,7 +280,10 @@ def devices_agree(module: Subject) -> Sentence | None:
 
 
 @law(
-    _("state that is computed from earlier state has at least 32 bits, even for half precision"),
+    _(
+        "state that is computed from earlier state has at least 32 bits, even for inputs in half "
+        "precision"
+    ),
     "update/mixed_precision",
 )
 def state_stays_float32(module: Subject) -> Sentence | None:

@@ -499,6 +499,16 @@ def test_doctor__what_is_installed_here_works(user):
     assert f"  jax               {metadata.version('jax')}" in ran.stdout
 
 
+def test_doctor__what_is_not_installed_hides_nothing_else(monkeypatch):
+    def version(name):
+        if name == "jax":
+            raise metadata.PackageNotFoundError
+        return "1.0"
+
+    monkeypatch.setattr(metadata, "version", version)
+    assert versions.installed() == dict.fromkeys({*versions.NAMES} - {"jax"}, "1.0")
+
+
 @pytest.mark.parametrize("name", read_sets())
 def test_doctor__the_sets_have_what_it_reads(name):
     for pins in read_sets()[name].values():

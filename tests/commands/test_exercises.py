@@ -61,7 +61,8 @@ def test_exercises__start_begins_with_the_first_one(run, tmp_path):
     file = tmp_path / DEFAULT / f"{names()[0]}.py"
     assert code == 0
     assert file.read_text(encoding="utf-8") == stub(names()[0])
-    assert str(file.relative_to(tmp_path)) in text
+    last = f"{file.relative_to(tmp_path)} is ready. "
+    assert text.split("\n\n")[-1].startswith(last)
 
 
 def test_exercises__a_learners_way(run, tmp_path):
@@ -104,6 +105,24 @@ def test_exercises__a_forked_process_knows_nothing_of_the_hidden_inputs(run, tmp
     file.write_text(solution("counter") + LOOKS_BACK, encoding="utf-8")
     ended = user.haiku_state("exercises", "check", cwd=tmp_path)
     assert "The code does not define `count`." in ended.stdout
+
+
+IMPORTS_ANEW = """
+import sys
+
+sys.pycache_prefix = "kept"
+sys.modules.pop("colorsys", None)
+import colorsys
+"""
+
+
+def test_exercises__no_module_that_an_answer_imports_is_compiled_into_a_file(run, tmp_path, user):
+    run("start", "counter")
+    file = tmp_path / DEFAULT / "counter.py"
+    file.write_text(solution("counter") + IMPORTS_ANEW, encoding="utf-8")
+    ended = user.haiku_state("exercises", "check", cwd=tmp_path)
+    assert ended.stdout.startswith("passed: ")
+    assert "Your code also" not in ended.stdout  # as of a file that it has written
 
 
 def test_exercises__a_pass_shows_the_solution(run, tmp_path):
@@ -234,14 +253,18 @@ def test_exercises__export_makes_notebooks_of_every_exercise(run, tmp_path, lang
     for name in names():
         assert [text for text in texts if text.startswith(f"%%exercise {name}\n")]
     assert not any("<summary>" in text and "```python" in text for text in texts)
+    title = {"en": "Hint {}<", ZH: "提示 {}<"}[language].format
+    for hints in (text for text in texts if text.startswith("<details>")):
+        assert [number for number in range(5) if title(number) in hints] == [1, 2, 3]
 
 
 def test_exercises__export_makes_a_folder_with_solutions(run, tmp_path):
-    assert run("export", "out", "--format", "folder", "--solutions")[0] == 0
+    assert run("export", "new/out", "--format", "folder", "--solutions")[0] == 0
+    out = tmp_path / "new/out"
     for name in names():
-        assert (tmp_path / f"out/{name}.py").read_text(encoding="utf-8") == stub(name)
-        assert (tmp_path / f"out/solutions/{name}.py").read_text(encoding="utf-8") == solution(name)
-    readme = (tmp_path / "out/README.md").read_text(encoding="utf-8")
+        assert (out / f"{name}.py").read_text(encoding="utf-8") == stub(name)
+        assert (out / f"solutions/{name}.py").read_text(encoding="utf-8") == solution(name)
+    readme = (out / "README.md").read_text(encoding="utf-8")
     assert all(load(name).statement in readme for name in names())
 
 
@@ -279,7 +302,8 @@ def test_exercises__grade_a_class(run, tmp_path):
     (tmp_path / "class/ada/counter.py").write_text(solution("counter"), encoding="utf-8")
     (tmp_path / "class/ada/notes.py").write_text("not an exercise")
     (tmp_path / "class/bob").mkdir()
-    cell = nbformat.v4.new_code_cell(f"%%exercise counter\n{stub('counter')}")
+    dropped = solution("counter").replace("increment, state + increment", "increment, state")
+    cell = nbformat.v4.new_code_cell(f"%%exercise counter\n{dropped}")
     notebook = nbformat.v4.new_notebook(cells=[cell])
     nbformat.write(notebook, tmp_path / "class/bob/mine.ipynb")
     (tmp_path / "class/cyd").mkdir()
@@ -301,6 +325,7 @@ def test_exercises__grade_a_class(run, tmp_path):
     ]
     assert (rows[0]["checks"], rows[0]["of"]) == ("2", "2")
     assert (rows[1]["checks"], rows[1]["of"]) == ("0", "2")
+    assert [row["idea"] for row in rows] == ["", "dropped state", "", "", ""]
     feedback = {file.stem: file.read_text("utf-8") for file in (tmp_path / "grades").iterdir()}
     assert feedback.keys() == {"ada", "bob", "cyd", "dan", "eve"}
     assert "passed: " in feedback["ada"]
@@ -342,6 +367,10 @@ def test_exercises__a_teachers_course_is_used_like_ours(run, tmp_path, course):
     assert run("grade", ".", "--course", "course")[0] == 0
     rows = [(row["learner"], row["exercise"], row["passed"]) for row in grades(tmp_path)]
     assert (DEFAULT, "mine", "True") in rows
+    run("start")
+    (tmp_path / DEFAULT / "other.py").write_text(solution("counter"), encoding="utf-8")
+    assert run("check")[1].endswith("\nAll exercises are passed.\n")
+    assert run("start") == (0, "All exercises are passed.\n")
 
 
 def test_exercises__a_teachers_course_is_used_in_a_notebook(run, tmp_path, course):

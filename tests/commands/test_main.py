@@ -48,9 +48,11 @@ def test_main__the_help_is_in_the_language_of_the_reader(words, monkeypatch, cap
 
 
 def test_main__the_help_names_the_defaults(monkeypatch, capsys):
-    for language, default in (("en", "(default: 32)"), (ZH, "（默认 32）")):
-        [line] = [x for x in helped(["train"], language, monkeypatch, capsys) if " B " in x[9:25]]
-        assert line.endswith(default)
+    for language, default in (("en", "(default: {})"), (ZH, "（默认 {}）")):
+        lines = helped(["train"], language, monkeypatch, capsys)
+        for name, value in ((" B ", 32), (" E ", 30)):
+            [line] = [line for line in lines if name in line[9:25]]
+            assert line.endswith(default.format(value))
 
 
 def test_train__a_process_that_does_not_come_ends_the_other_with_a_message(user):

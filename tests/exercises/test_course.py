@@ -116,7 +116,9 @@ def test_exercises__a_wrong_program_that_is_right_is_told():
 
 def test_exercises__two_ideas_that_are_one_are_told():
     text = FILE + "\n# %% idea leak\ndef count(state, increment):\n    return increment, state\n"
-    assert ("wrong program with the idea leak", "the check does not show an idea") in program(text)
+    found = program(text)
+    assert ("wrong program with the idea leak", "the check does not show an idea") in found
+    assert ("the solution", "") in found
 
 
 def test_exercises__a_check_that_right_answers_pass_by_their_style_alone_is_told():
@@ -143,6 +145,12 @@ def test_exercises__a_closed_form_that_is_another_is_told():
 def test_exercises__a_solution_that_fails_is_told():
     text = FILE.replace("return None, state * 0", "return None, state.zero")
     with pytest.raises(ExerciseError, match="the solution or its checks fail: AttributeError"):
+        program(text)
+
+
+def test_exercises__a_solution_that_ends_its_process_is_told_with_the_first_line():
+    text = FILE.replace("# %% inputs\n", "# %% setup\nimport os\n\nos._exit(0)\n\n# %% inputs\n")
+    with pytest.raises(ExerciseError, match=r"line 1: .* fail: the process has ended"):
         program(text)
 
 

@@ -56,7 +56,7 @@ def test_check__a_slip_is_told_without_an_idea(judged):
 
 @pytest.mark.parametrize("body", ["return x + 2", "raise ValueError(x.shape)"])
 def test_check__of_a_mistake_that_nothing_recognizes_no_cause_is_told(body, judged):
-    result = judged(f"{RIGHT}\ndef again(x): {body}\n")
+    result = judged(f"{RIGHT}\ndef again(x): {body}\n", read("one_idea", TEXT + THREE))
     assert not result.passed
     assert result.failure.idea is None
     assert "The idea:" not in str(result)
@@ -124,6 +124,21 @@ def test_check__an_answer_that_lacks_one_property_is_told_which(name, judged):
     assert not result.passed
     assert told in result.failure.problem, str(result)
     assert result.failure.idea.name == idea, str(result)
+    assert "Lesson: " in str(result)
+
+
+def test_check__whole_numbers_and_strings_are_compared_exactly(judged):
+    large = TEXT.replace("rng.normal(size=3)", "rng.integers(10**8, 10**9, size=3)")
+    assert not judged(f"{RIGHT}def again(x): return x + 2\n", read("large", large)).passed
+    word = TEXT.replace("def again(x): return x + 1", "def again(x): return 'one'")
+    result = judged(f"{RIGHT}def again(x): return 'two'\n", read("word", word))
+    assert (result.failure.expected, result.failure.got) == (("'one'",), ("'two'",))
+
+
+def test_check__numbers_are_shown_with_six_digits(judged):
+    third = read("third", TEXT.replace("rng.normal(size=3)", "1 / 3"))
+    result = judged(f"{RIGHT}def again(x): return -x\n", third)
+    assert (result.failure.expected, result.failure.got) == (("1.333333",), ("-0.333333",))
 
 
 def test_check__a_weak_type_is_asked_for_by_its_own_word(judged):
@@ -170,6 +185,16 @@ def test_check__a_mistake_is_told_by_the_wrong_program_that_gives_the_same(case,
     text, idea = TOLD[case]
     result = judged(f"{RIGHT}{text}\n", WITH_PROGRAMS)
     assert result.failure.idea.name == idea, str(result)
+
+
+REMEMBERS = "total = 1\ndef again(x):\n    global total\n    total {} 2\n    return x + total\n"
+
+
+def test_check__a_mistake_that_remembers_is_told_though_it_goes_on_in_its_own_way(judged):
+    idea = "\n# %% idea remembers\n# It remembers.\n" + REMEMBERS.format("+=").replace("2", "1")
+    result = judged(RIGHT + REMEMBERS.format("*="), read("remembers", TEXT + idea))
+    assert result.failure.idea is not None
+    assert result.failure.idea.name == "remembers"
 
 
 def test_check__of_two_ideas_that_explain_as_much_none_is_told(judged):

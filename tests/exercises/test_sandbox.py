@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import select
+import sys
 import threading
 import time
 from pathlib import Path
@@ -47,6 +48,7 @@ def test_check__a_broken_answer_is_told_what_it_did(name, checked):
     assert not result.passed
     assert told in str(result), str(result)
     assert result.failure.line == line, str(result)
+    assert told not in "".join(result.notes)  # once is enough
     assert "Traceback" not in str(result)
 
 
@@ -132,6 +134,37 @@ def test_check__a_write_that_is_caught_is_still_told(checked):
 def test_check__what_an_answer_prints_is_shown_and_nothing_else(checked):
     result = checked(RIGHT + "import sys\n\nprint('one')\nprint('two', file=sys.stderr)\n")
     assert result.printed.split() == ["one", "two"]
+
+
+def test_check__what_an_answer_prints_is_read_to_its_end(checked, monkeypatch):
+    read, kill, killed = Process._read_printed, Process._kill, threading.Event()
+
+    def read_late(process):
+        killed.wait(60)
+        time.sleep(0.5)
+        read(process)
+
+    monkeypatch.setattr(Process, "_read_printed", read_late)
+    monkeypatch.setattr(Process, "_kill", lambda process: (killed.set(), kill(process)))
+    assert checked(RIGHT + "print('late')\n").printed == "late"
+
+
+FORKS = """
+import ctypes
+import os
+import time
+
+if not ctypes.CDLL(None).fork():
+    time.sleep(200)
+    os._exit(0)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork, no process groups")
+def test_check__a_process_that_the_guard_does_not_see_ends_with_the_answer(checked):
+    start = time.monotonic()
+    checked(RIGHT + FORKS)
+    assert time.monotonic() - start < 100  # its output is read until nobody holds it
 
 
 def test_check__no_process_and_no_folder_is_left(tmp_path, checked, monkeypatch):

@@ -24,6 +24,7 @@ import haiku_state as hs
 from haiku_state.compat import connectable_cpu_devices
 from haiku_state.errors import ArgumentError, BatchDivisionError, arguments
 from haiku_state.errors.processes import LateStartError, LostProcessError, ProcessStartError
+from haiku_state.exchange import in_all
 from haiku_state.processes import (
     global_batch,
     start,
@@ -412,6 +413,33 @@ def test_start_processes__tells_jax_the_devices(monkeypatch, variables, expected
     assert all(value > 7 for name, value in told.items() if name != "local_device_ids")
 
 
+@pytest.mark.parametrize(("count", "most"), [(1, 7), (2, 7), (2, 8), (2, None)])
+def test_start_processes__counts_its_devices_and_waits_at_the_end(monkeypatch, count, most):
+    registered = []
+    monkeypatch.setattr(start, "has_started", lambda: False)
+    monkeypatch.setattr(start, "choose_collectives", lambda: None)  # it lasts
+    monkeypatch.setattr(start, "connectable_cpu_devices", lambda: most)  # as an old JAX
+    monkeypatch.setattr(start.atexit, "register", lambda *given: registered.append(given))
+    monkeypatch.setattr(jax.distributed, "initialize", lambda *arguments, **options: None)
+    is_refused = count > 1 and most == jax.local_device_count() - 1
+    with pytest.raises(ProcessStartError) if is_refused else contextlib.nullcontext():
+        start_processes(f"localhost:{free_port()}", count, 0, timeout=9)
+    # as the docstring of watch_processes says: 40 seconds longer than the timeout
+    assert registered == [(watch.end_at_exit, 0, count, 49)] * (count > 1)
+
+
+def test_start_processes__names_why_jax_cannot_connect(monkeypatch):
+    def initialize(*_arguments, **_options):
+        raise RuntimeError("DEADLINE_EXCEEDED")
+
+    monkeypatch.setattr(start, "has_started", lambda: False)
+    monkeypatch.setattr(start, "choose_collectives", lambda: None)  # it lasts
+    monkeypatch.setattr(jax.distributed, "initialize", initialize)
+    with pytest.raises(ProcessStartError, match="process 0 of 1 could not join") as error:
+        start_processes(f"localhost:{free_port()}", 1, 0)
+    assert str(error.value.__cause__) == "DEADLINE_EXCEEDED"
+
+
 UNJOINED = """\
 haiku_state.errors.processes.ProcessStartError: process {index} of 2 could not join the others at \
 {address}: one of them is missing or has a different num_processes, or two of them have \
@@ -626,6 +654,14 @@ def test_start_processes__says_what_is_missing_without_a_scheduler(monkeypatch, 
     assert text_of(error) in {ENVIRONMENT.format(reason=reason) for reason in reasons}
 
 
+@pytest.mark.parametrize("found", [(None, 2, 0), ("a:1", None, 0), ("a:1", 2, None)])
+def test_start_processes__needs_all_that_a_scheduler_can_tell(monkeypatch, found):
+    monkeypatch.setattr(start, "scheduler_processes", lambda timeout: found)
+    with pytest.raises(ProcessStartError) as error:
+        start_processes()
+    assert text_of(error) == ENVIRONMENT.format(reason=UNKNOWN)
+
+
 ENVIRONMENT = """\
 ProcessStartError: no address was given, and JAX could not get information about the \
 processes from a scheduler: {reason}.
@@ -731,6 +767,76 @@ def test_watch_processes__any_other_error_passes(second_of_two, error):
     assert raised.value is error
     assert not watch._lost.is_set()
     assert watched._done.is_set()  # what the program does now may take its time
+
+
+@pytest.mark.parametrize(
+    ("is_lost", "error", "end"),
+    [
+        pytest.param(False, None, "well", id="no error"),
+        pytest.param(True, None, 3, id="a loss that is caught"),
+        pytest.param(False, LostProcessError(present=1, expected=2, timeout=3), 3, id="a loss"),
+        pytest.param(False, ValueError(), 1, id="an error"),
+        pytest.param(False, in_all(ValueError()), "well", id="an error of all"),
+    ],
+)
+def test_watch_processes__the_end_of_a_process_is_told(
+    second_of_two, monkeypatch, is_lost, error, end
+):
+    told = []
+
+    def end_in_failure(code):
+        told.append(code)
+        raise SystemExit
+
+    monkeypatch.setattr(watch, "end_in_failure", end_in_failure)
+    monkeypatch.setattr(watch, "all_end_well", lambda *_given: told.append("well") or True)
+    monkeypatch.setattr(sys, "last_value", error, raising=False)
+    if is_lost:
+        watch._lost.set()
+    with contextlib.suppress(SystemExit):
+        watch.end_at_exit(1, 2, 60)
+    assert told == [end]
+
+
+@pytest.mark.parametrize(
+    ("silence", "told_before"),
+    [
+        pytest.param(LostProcessError(present=0, expected=2, timeout=3), [(False, 1)], id="lost"),
+        pytest.param(arguments.unjoined("a:1", 2, 0), [], id="not joined"),
+    ],
+)
+def test_watch_processes__a_silence_is_told_to_those_that_have_joined(
+    monkeypatch, capsys, silence, told_before
+):
+    told = []
+
+    def all_end_well(*given):
+        time.sleep(0.2)
+        told.append(given)
+
+    def ends(code):
+        told.append(code)
+        raise SystemExit
+
+    monkeypatch.setattr(watch, "all_end_well", all_end_well)
+    monkeypatch.setattr(watch, "_end_last", ends)
+    monkeypatch.setattr(watch, "end_processes", ends)
+    with pytest.raises(SystemExit):
+        watch.ProcessWatch(0.01)._wait(silence)
+    assert told == [*told_before, 3]
+    assert str(silence) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_watch_processes__a_failure_is_told_before_the_process_ends(monkeypatch, index):
+    told = []
+    monkeypatch.setattr(watch, "all_end_well", lambda *given: told.append(given))
+    monkeypatch.setattr(watch, "key_value_store", lambda: (None, index))
+    monkeypatch.setattr(watch.time, "sleep", told.append)
+    monkeypatch.setattr(watch, "end_processes", told.append)
+    watch.end_in_failure(1)
+    # process 0 has the store: it gives the others a second to hear of it
+    assert told == [(False, 1), *([1] * (index == 0)), 1]
 
 
 def test_watch_processes__one_process_alone_loses_nobody():

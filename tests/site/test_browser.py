@@ -687,7 +687,8 @@ def test_policy__lets_nothing_else_run(open_page, server, served):
         const script = document.createElement("script");
         script.textContent = "window.ran = true";
         document.body.append(script);
-        document.body.insertAdjacentHTML("beforeend", "<p id=styled style='color: red'>x</p>");
+        const style = "<style>#styled { color: red }</style>";
+        document.body.insertAdjacentHTML("beforeend", `${style}<p id=styled>x</p>`);
     }""")
     assert page.evaluate("window.ran") is None
     assert page.locator("#styled").evaluate("e => getComputedStyle(e).color") != "rgb(255, 0, 0)"

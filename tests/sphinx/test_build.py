@@ -1,5 +1,8 @@
 """What a second build may keep of the first: everything, unless more than prose has changed."""
 
+import os
+from types import SimpleNamespace
+
 import build
 import pytest
 from haiku_site import SPHINX, progress
@@ -180,3 +183,27 @@ nb_execution_timeout = 2
     assert said_later in said
     assert said.endswith("\n1\n")
     assert "sphinx" not in said
+
+
+@pytest.mark.parametrize(
+    ("builder", "error", "said"),
+    [("html", None, "en: 1 pages written, "), ("html", ValueError(), ""), ("gettext", None, "")],
+)
+def test_progress__a_whole_build_says_how_many_pages_it_has_written(
+    builder, error, said, tmp_path, capsys
+):
+    hooks = {}
+    app = SimpleNamespace(
+        connect=hooks.__setitem__,
+        config=SimpleNamespace(language="en"),
+        env=SimpleNamespace(found_docs=["new", "old", "none"]),
+        builder=SimpleNamespace(name=builder, get_outfilename=lambda name: str(tmp_path / name)),
+    )
+    progress.setup(app)
+    for name, time in {"new": 2**33, "old": 1}.items():
+        (tmp_path / name).touch()
+        os.utime(tmp_path / name, (time, time))
+    hooks["build-finished"](app, error)
+    printed = capsys.readouterr().out
+    assert printed.startswith(said)
+    assert bool(printed) == bool(said)

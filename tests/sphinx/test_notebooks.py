@@ -9,6 +9,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from docutils import nodes
+from haiku_site.notebooks.markdown import Markdown
 from haiku_site.notebooks.write import LIBRARIES, check_notebooks, join_streams, needs
 from nbclient import NotebookClient
 from support.chinese import ZH
@@ -196,6 +198,7 @@ def test_notebooks__are_in_the_language_of_their_page(notebooks):
 @pytest.mark.parametrize("language", ["en", ZH])
 def test_notebooks__have_the_outputs_of_the_page_and_its_checks_at_the_end(notebooks, language):
     settings, printed, drawn, check = code(notebooks[language])
+    assert [cell.execution_count for cell in code(notebooks[language])] == [1, 2, 3, 4]
     assert notebooks[language].cells[-1] == check
     assert (check.source, check.outputs) == ("assert double(21) == 42", [])
     assert settings.metadata.tags == ["figures"]
@@ -265,3 +268,10 @@ def test_join_streams__what_is_printed_in_pieces_is_one_line():
     outputs = [nbformat.v4.new_output("stream", name="stdout", text=text) for text in pieces]
     assert [output.text for output in join_streams(outputs)] == ["scan:      [1 2 3]\n"]
     assert outputs[0].text == pieces[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("x", "`x`"), ("a`b", "``a`b``"), ("``", "``` `` ```")]
+)
+def test_notebooks__code_with_a_backtick_has_one_more_around_it(text, shown):
+    assert Markdown(str).inline(nodes.paragraph("", "", nodes.literal("", text))) == shown

@@ -88,6 +88,10 @@ BROKEN = {
         "import socket\nsocket.create_connection(('localhost', 9), 1)\n", "socket.connect", 2,
     ),
     "file": ("open('notes.txt', 'w')\n", "notes.txt", 1),
+    "file of another library": (
+        "import ssl\nssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).keylog_filename = 'keys.txt'\n",
+        "keys.txt", 2,
+    ),
     "removed file": ("import os\nos.remove('nothing.txt')\n", "nothing.txt", 2),
     "bad object": (
         "class Odd:\n    def __repr__(self):\n        raise ValueError\n\n\n"

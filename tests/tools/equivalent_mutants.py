@@ -35,6 +35,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "JSON is written in ASCII": [
         ("storage/checkpoint.py", r"write_text\(text, \*\*\{\}\)"),
+        ("haiku_site/execute/kernels.py", r"write_text\(json.dumps\(named\), \*\*\{\}\)"),
     ],
     "in one process an array is saved and restored the same, by NumPy or by JAX": [
         ("storage/leaves.py", r"\+is_copied = .* > 0"),
@@ -72,5 +73,26 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         ("storage/checkpoint.py", r"^-del nested"),
         ("storage/leaves.py", r"@.*jax.jit"),
         ("update/runner.py", r"^-self._made = "),
+        ("exercises/sandbox/child.py", r"\+for draw in \[\]:"),
+    ],
+    "Python flushes stderr at the end of each line": [
+        ("commands/parser.py", r"\+print\(line, file=sys.stderr, \*\*\{\}\)"),
+        ("processes/start.py", r"\+print\(line, file=sys.stderr, \*\*\{\}\)"),
+    ],
+    "the tested sets are for Python 3.10 and newer, of two digits": [
+        ("commands/doctor/versions.py", r"\+pythons = .* \*\*\{\}\)"),
+    ],
+    "a process that is alone loses none": [
+        ("processes/watch.py", r"\+index, count = .* else \( ?-?\d, 1\)"),
+    ],
+    "the thread ends with its context": [
+        ("processes/watch.py", r"\+threading.Thread\(target=watch._wait, .*\*\*\{\}\)"),
+    ],
+    "nothing is connected in between": [
+        ("haiku_site/features/search/__init__.py", r"\+.* _note, priority= ?9\d\d\)"),
+    ],
+    "the error names the module, and not its size": [
+        ("haiku_site/features/error_cards/calls.py", r'\+return hk.Linear\( ?\d, name="head"'),
+        ("haiku_site/features/error_cards/calls.py", r"\+HAIKUS = .* False, True, 0.9\)"),
     ],
 }

@@ -308,7 +308,7 @@ class Tests(NamedTuple):
         running = {test for text in statement for test in lines.get(text, ())}
         running = running or {test for tests in lines.values() for test in tests}
         running = running or {*self.seconds}  # the file runs in other processes only
-        room, name = mutant.file.parent.name, mutant.file.stem
+        room, name = name_of(mutant.file).partition("/")[0], mutant.file.stem
 
         def rank(test: str) -> tuple[bool, bool, float]:
             file = test.partition("::")[0]

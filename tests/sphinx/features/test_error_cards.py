@@ -146,6 +146,7 @@ def test_error_cards__one_has_the_lines_that_the_error_has(lines, monkeypatch):
         "a",
         "b",
     ]
+    assert [code.astext() for code in shown[0].findall(nodes.literal)] == ["x", "x"]
 
 
 def test_error_cards__what_a_library_prints_is_no_part_of_the_record(monkeypatch, capsys):
@@ -236,3 +237,18 @@ def test_error_cards__code_between_backticks_is_code_unless_one_is_alone():
         nodes.Text,
     ]
     assert [node.astext() for node in error_cards.inline("a ` alone")] == ["a ` alone"]
+
+
+def test_error_cards__each_text_of_a_class_is_shown_once(monkeypatch):
+    said = [("AError", "one"), ("BError", "two"), ("AError", "one"), ("AError", "three")]
+    cases = [{"error": "".join([*name]), "lines": {"why": why}} for name, why in said]
+    monkeypatch.setattr(error_cards.Cards, "cases", lambda self: cases)
+    monkeypatch.setattr(error_cards.Cards, "_case", lambda self, case: case["lines"]["why"])
+    cards = error_cards.Cards.__new__(error_cards.Cards)
+    assert [*cards._cases("AError")] == ["one", "three"]
+
+
+def test_error_cards__a_message_leads_to_a_card_that_must_be_there(monkeypatch):
+    monkeypatch.setattr(error_cards.Messages, "env", SimpleNamespace(docname="page"))
+    link = error_cards.Messages.__new__(error_cards.Messages)._card(7)
+    assert (link["reftarget"], link["refwarn"]) == ("problem-7", True)

@@ -5,9 +5,17 @@ import types
 
 import pytest
 from docutils import nodes
+from docutils.parsers.rst import DirectiveError
 from docutils.utils import new_document
 from haiku_site.features.folds import Fold, FoldCells
-from haiku_site.features.questions import KEPT, MakeQuestions, QuestionError, Why, _check_names
+from haiku_site.features.questions import (
+    KEPT,
+    MakeQuestions,
+    QuestionError,
+    Why,
+    WhyHere,
+    _check_names,
+)
 from haiku_site.features.questions.kernel import Answers
 from haiku_site.notebooks.markdown import Markdown
 
@@ -150,3 +158,11 @@ def test_questions__two_do_not_have_one_name():
     environment = types.SimpleNamespace(metadata=pages)
     with pytest.raises(QuestionError, match="b and a have a question two"):
         _check_names(None, environment)
+
+
+def test_questions__the_content_is_one_list_of_reasons(monkeypatch):
+    paragraph = nodes.paragraph("", "Yes.")
+    monkeypatch.setattr(WhyHere, "parse_content_to_nodes", lambda self: [paragraph], raising=False)
+    with pytest.raises(DirectiveError) as error:
+        WhyHere.__new__(WhyHere).run()
+    assert error.value.msg == "the content is a list of reasons, one for each answer"

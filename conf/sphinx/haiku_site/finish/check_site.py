@@ -101,9 +101,7 @@ class Page(HTMLParser):
             self.links.append(values["href"])
         if tag in LOADS and (tag != "link" or values.get("rel") in LOADING_RELS):
             self.loads.append(values.get(LOADS[tag], values.get("data-src", "")))
-        self.blocked += [
-            f"<{tag} {name}=…>" for name in values if name == "style" or name.startswith("on")
-        ]
+        self.blocked += [f"<{tag} {name}=…>" for name in values if name.startswith("on")]
         if tag == "img":
             if not values.get("alt"):
                 self.no_alt.append(values.get("src", ""))

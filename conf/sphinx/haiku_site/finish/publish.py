@@ -1,13 +1,12 @@
 """What the built pages still need before anyone may load them: less weight, and a strict policy.
 
-The pages of all languages load one set of scripts and styles. No page has inline styles, and each
-tells the browser to run its own scripts alone (a content security policy).
+The pages of all languages load one set of scripts and styles, and each tells the browser to run its
+own scripts alone (a content security policy).
 """
 
 import base64
 import filecmp
 import hashlib
-import html
 import os
 import re
 from collections.abc import Iterable
@@ -54,7 +53,6 @@ SCRIPT = re.compile(r"<script(?![^>]*\ssrc=)(?![^>]*\stype=)[^>]*>(.*?)</script>
 STYLE = re.compile(r"<style[^>]*>(.*?)</style>", re.DOTALL)
 # a signature with a line for each parameter is a list that HTML does not allow where it stands
 SIGNATURE = re.compile(r'(?<=<dt class="sig ).*?(?=</dt>)', re.DOTALL)
-STYLED = re.compile(r'<\w[^<>]*\sstyle="[^"]*"[^<>]*>')
 LINK = re.compile(r' *<link(?=[^>]*\srel="stylesheet")[^>]*\shref="([^"?]*)[^>]*>\n?')
 IMPORT = re.compile(r"""@import\s+["']([^"']+)["'];""")
 LOADED = re.compile(r"""url\(\s*["']?(?!data:|#)([^"')]+)["']?\s*\)""")
@@ -76,7 +74,7 @@ def publish(site: Path) -> list[str]:
         pages[page] = _once(SIGNATURE.sub(_as_lines, text))
     _share(site, pages)
     _load_later(pages)
-    _join_sheets(site, pages, _style_by_classes(pages))
+    _join_sheets(site, pages)
     problems = pair(site, pages)
     for page, text in pages.items():
         meta = policy(*_hashes([text]), FROM_DISK)
@@ -97,6 +95,7 @@ def policy(scripts: list[str], styles: list[str], more: str = "") -> str:
             "default-src 'none'",
             " ".join(["script-src", own, *scripts]),
             " ".join(["style-src", own, *styles]),
+            "style-src-attr 'unsafe-inline'",  # a formula of KaTeX has hundreds of such styles
             f"img-src {own} data:",
             f"font-src {own}",
             "connect-src 'self'",
@@ -205,39 +204,12 @@ def _load_later(pages: dict[Path, str]) -> None:
         pages[page] = changed
 
 
-def _style_by_classes(pages: dict[Path, str]) -> str:
-    """Replace inline styles by classes, as the policy allows no inline style: KaTeX has hundreds.
-
-    Returns:
-      the rules of these classes.
-    """
-    rules = {}
-
-    def with_class(match: re.Match[str]) -> str:
-        style = re.search(r'\sstyle="([^"]*)"', match[0])
-        name = f"s-{hashlib.sha256(style[1].encode()).hexdigest()[:6]}"
-        rules[name] = ";".join(
-            f"{rule.strip()}!important"
-            for rule in html.unescape(style[1]).split(";")
-            if rule.strip()
-        )
-        tag = match[0].replace(style[0], "", 1)
-        if ' class="' in tag:
-            return tag.replace(' class="', f' class="{name} ', 1)
-        return re.sub(r"^<\w+", rf'\g<0> class="{name}"', tag)
-
-    for page, text in pages.items():
-        pages[page] = STYLED.sub(with_class, text)
-    return "".join(f".{name}{{{rule}}}\n" for name, rule in sorted(rules.items()))
-
-
-def _join_sheets(site: Path, pages: dict[Path, str], last: str) -> None:
+def _join_sheets(site: Path, pages: dict[Path, str]) -> None:
     """Join the style sheets into one: a browser waits for one file before it shows anything.
 
     Args:
       site: the folder with both languages.
       pages: the text of each page, which is changed.
-      last: rules that come after those of the sheets.
 
     Raises:
       ValueError: two pages have the same sheets in different orders.
@@ -263,7 +235,7 @@ def _join_sheets(site: Path, pages: dict[Path, str], last: str) -> None:
         sheet.unlink()
         return IMPORT.sub(lambda match: take(sheet.parent / match[1]), rules)
 
-    joined = "\n".join([*map(take, order), last])
+    joined = "\n".join(map(take, order))
     name = f"styles.{hashlib.sha256(joined.encode()).hexdigest()[:8]}.css"
     (folder / name).write_text(joined, encoding="utf-8")
     for page in [page for page, found in sheets.items() if found]:
