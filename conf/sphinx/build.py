@@ -73,6 +73,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.language and (options.update_catalogs or not options.pages):
         parser.error("--language needs the pages to build")
+    if options.lagging and options.pages:
+        parser.error("--lagging is for the whole site: a page alone may lag behind anyway")
     start = time.perf_counter()
     os.environ["HAIKU_STATE_LANG"] = "en"  # error texts on the pages, whatever the locale is
     configure_kernels(BUILD / "ipython")

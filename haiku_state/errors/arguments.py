@@ -1142,8 +1142,7 @@ def tested_result(path: str, given: Any) -> ArgumentError:
 def tested_axis(given: Any, used: str) -> ArgumentError:
     """A device axis that a module uses, and that no argument names."""
     why = _("the module uses this device axis, and the laws bind only the axis that is named here")
-    right = f"check_module(…, axis_name={used!r})"
-    return _of_testing("axis_name", repr(given), repr(used), why, right=right)
+    return _of_testing("axis_name", repr(given), repr(used), why)
 
 
 def law(given: Any, known: Iterable[str]) -> ArgumentError:

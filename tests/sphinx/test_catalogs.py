@@ -7,6 +7,7 @@ from haiku_site.translate.gate.catalogs import (
     check_catalog,
     check_catalogs,
     check_current,
+    check_package,
     read_glossary,
     update_catalogs,
 )
@@ -288,6 +289,15 @@ def test_check_current__a_removed_message_in_a_page_that_stays_is_named(tmp_path
     write(templates / "page.pot", {"Kept": ""})
     (problem,) = check_current(templates, locale, tmp_path / "scratch")
     assert (problem.message, problem.what.split(":")[0]) == ("Gone", "no longer on the page")
+
+
+def test_check_package__names_what_is_not_translated(tmp_path):
+    file = tmp_path / ZH / "LC_MESSAGES/haiku_state.po"
+    file.parent.mkdir(parents=True)
+    for there, problems in (("行数", []), ("", ["not translated"])):
+        write(file, {"the rows": there})
+        found = check_package(tmp_path, ROOT / "docs/glossary.csv")
+        assert [problem.what for problem in found] == problems
 
 
 def test_check_catalogs__those_of_the_site_pass():

@@ -45,6 +45,16 @@ def check_catalogs(locale: Path, docs: Path, glossary: Path) -> list[Problem]:
     ]
 
 
+def check_package(locale: Path, glossary: Path) -> list[Problem]:
+    """Check the catalogs of what the package itself says, one for each language."""
+    return [
+        problem
+        for file in sorted(locale.glob("*/LC_MESSAGES/haiku_state.po"))
+        for site in [sites()[file.parts[-3]]]
+        for problem in check_catalog(file, False, read_glossary(glossary, site), site)
+    ]
+
+
 def _check_language(folder: Path, docs: Path, glossary: Path) -> list[Problem]:
     site = sites()[folder.name]
     terms, found, entries = read_glossary(glossary, site), [], []
