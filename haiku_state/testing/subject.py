@@ -111,7 +111,7 @@ class Subject:
         """Call the module in training and in evaluation; what this raises is not about a law.
 
         Raises:
-          ArgumentError: the module uses an axis that is not named, or returns what is no array.
+          ArgumentError: the module uses an axis without a name, or returns more than arrays.
           Exception: any other that ``init`` or ``apply`` raises.
         """
         try:
