@@ -1130,15 +1130,6 @@ def tested_input(given: Any) -> ArgumentError:
     return _of_testing("an input", reprlib.repr(given), _("an array or a number"), why)
 
 
-def tested_result(path: str, given: Any) -> ArgumentError:
-    """What a module returns, or keeps as state, and is not an array."""
-    why = _(
-        "the laws compare arrays and compile the call: under jit, a function can take and return "
-        "only arrays and numbers"
-    )
-    return _of_testing(path, reprlib.repr(given), _("an array or a number"), why)
-
-
 def tested_axis(given: Any, used: str) -> ArgumentError:
     """A device axis that a module uses, and that no argument names."""
     why = _("the module uses this device axis, and the laws bind only the axis that is named here")

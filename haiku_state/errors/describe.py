@@ -181,10 +181,11 @@ def leading_axis_error(
     return None
 
 
-def number_error(**trees: Any) -> ArgumentError | None:
+def number_error(more: str = "api/data", /, **trees: Any) -> ArgumentError | None:
     """Find the first leaf without numbers, such as a string, a generator or a shape.
 
     Args:
+      more: the page to read more on.
       trees: the PyTrees by name.
 
     Returns:
@@ -208,7 +209,7 @@ def number_error(**trees: Any) -> ArgumentError | None:
         if why:
             expected = _("an array of numbers")
             return ArgumentError(
-                argument=path, value=describe(leaf), expected=expected, why=why, more="api/data"
+                argument=path, value=describe(leaf), expected=expected, why=why, more=more
             )
     return None
 

@@ -11,12 +11,13 @@ import jax
 from haiku_state import errors
 from haiku_state.errors import arguments
 from haiku_state.errors.base import address
+from haiku_state.errors.describe import number_error
 from haiku_state.errors.language import deferred as _
 from haiku_state.errors.language import translated
 from haiku_state.inside.both import in_both_languages
 from haiku_state.inside.report import Sentence
 from haiku_state.testing.laws import LAWS, Statement
-from haiku_state.testing.subject import ARRAYS, Subject, accepts
+from haiku_state.testing.subject import Subject, accepts
 
 HEAD = _("`{module}`: laws kept: {kept}, broken: {broken}, not applicable: {skipped}")
 OUTCOMES = {"kept": _("kept"), "broken": _("broken"), "skipped": _("not applicable")}
@@ -233,7 +234,7 @@ def laws_of(
         if not isinstance(flags, Mapping | None):
             raise arguments.flags(name, flags)
     for leaf in jax.tree.leaves(inputs):
-        if isinstance(leaf, bool) or not isinstance(leaf, ARRAYS):
+        if isinstance(leaf, bool) or number_error(inputs=leaf):
             raise arguments.tested_input(leaf)
     if train is None and evaluation is None and accepts(make, "is_training"):
         train, evaluation = {"is_training": True}, {"is_training": False}
@@ -263,8 +264,8 @@ def check_module(
     itself: each number that goes in is rounded once more, to the least precise type of the program,
     and 30 times the effect is allowed (3 times in half precision), or :math:`10^{-5}` in float32,
     whichever is greater, relative to :math:`1 + |x|`. So numbers far below 1 are not told apart:
-    scale the inputs to about 1. A small module takes a few seconds, and a
-    network such as ResNet-18 takes a minute.
+    scale the inputs to about 1. A small module takes a few seconds, and a network such as ResNet-18
+    takes a minute.
 
     Args:
       make: a function that calls the module, as ``hk.transform_with_state`` takes it, a module
@@ -278,8 +279,8 @@ def check_module(
         there is no such call, the laws of evaluation do not apply, and the law of several devices
         applies only if ``axis_name`` is given.
       axis_name: the name of the device axis that the module uses, such as its
-        ``cross_replica_axis``, or any name for a module that uses none; in all laws but that of
-        several devices, the axis is bound to a single one.
+        ``cross_replica_axis``, or any name for a module that uses none. If the module uses the
+        axis, all laws but that of several devices bind it to a single one.
       is_per_device: True for a module that is meant to keep a state of its own on each device, such
         as a normalization without ``cross_replica_axis``.
       key: the random key of every call; by default ``jax.random.key(0)``. A module that stores keys

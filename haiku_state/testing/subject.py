@@ -12,12 +12,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from haiku_state.errors import arguments
-from haiku_state.errors.describe import describe, leaves_by_path, with_dicts
+from haiku_state.errors.describe import describe, leaves_by_path, number_error, with_dicts
 from haiku_state.errors.language import deferred as _
 from haiku_state.inside.report import Sentence
 from haiku_state.pure.check import check_made
 
-ARRAYS = (jax.Array, np.ndarray, np.generic, int, float, complex)
 UNBOUND = re.compile(r"unbound axis name: (\w+)")
 MISSING = _("{path} is only in one of the two results")
 STRUCTURES = _("{path}: the two results have different structures")
@@ -124,9 +123,8 @@ class Subject:
 
     def _checked(self, result: tuple[Any, Any]) -> tuple[Any, Any]:
         check_made(self.start[0], result[1])
-        for path, leaf in leaves_by_path(params=self.start[0], **named(result)).items():
-            if not isinstance(leaf, ARRAYS):
-                raise arguments.tested_result(path, leaf)
+        if error := number_error("api/testing", params=self.start[0], **named(result)):
+            raise error
         return result
 
     def init(self, inputs: tuple[Any, ...] | None = None) -> tuple[Any, Any]:
@@ -194,7 +192,7 @@ class Subject:
         run = jax.jit(self.traced())  # one program for both keys
         keys = unused((self.key, self.other_key))
         results = [run(*copied((*self.trained, self.inputs)), key)[1] for key in keys]
-        return worst(*results)[0] > 0
+        return _worst(*results)[0] > 0
 
     @functools.cached_property
     def allowed(self) -> float:
@@ -220,8 +218,8 @@ class Subject:
         except Exception:
             return SMALLEST[least]
         whole = [[leaf for leaf in jax.tree.leaves(r) if not is_inexact(leaf)] for r in results]
-        self._moves_integers = worst(*whole)[0] > 0
-        effect = worst(*results)[0]
+        self._moves_integers = _worst(*whole)[0] > 0
+        effect = _worst(*results)[0]
         allowed = max(SMALLEST[least], (ROUNDINGS if least > 16 else 3) * effect)
         return allowed if allowed < GREATEST or least < 16 else np.inf
 
@@ -246,7 +244,7 @@ class Subject:
             twin = leaves[1][path]
             if np.shape(leaf) != np.shape(twin):
                 return Sentence(DIFFERS, path=path, one=describe(leaf), other=describe(twin))
-            gap, *values = worst(leaf, twin)
+            gap, *values = _worst(leaf, twin)
             if not gap <= (allowed if is_inexact(leaf) or self._moves_integers else 0):
                 shown = [f"{value:.7g}" for value in values]
                 if shown[0] == shown[1]:
@@ -320,7 +318,7 @@ def _eps(leaf: Any) -> float:
     return float(jnp.finfo(leaf.dtype).eps)  # type: ignore[no-untyped-call]
 
 
-def worst(one: Any, other: Any) -> tuple[float, Any, Any]:
+def _worst(one: Any, other: Any) -> tuple[float, Any, Any]:
     """Return the greatest difference of two trees, relative to 1 + |x|, and the two numbers."""
     worst: tuple[float, Any, Any] = 0.0, None, None
     for leaf, twin in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):

@@ -207,3 +207,11 @@ def test_progress__a_whole_build_says_how_many_pages_it_has_written(
     printed = capsys.readouterr().out
     assert printed.startswith(said)
     assert bool(printed) == bool(said)
+
+
+@pytest.mark.parametrize("given", [["--lagging", PAGE], ["--language", "en"]])
+def test_build__an_option_that_would_do_nothing_is_refused(given, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["build.py", *given])
+    with pytest.raises(SystemExit, match="2"):
+        build.main()
+    assert given[0] in capsys.readouterr().err.splitlines()[-1]

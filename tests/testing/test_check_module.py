@@ -104,9 +104,11 @@ def rounded(x):
 
 
 def storing(x):
-    """The last two inputs, in the precision of the inputs: nothing is lost."""
+    """The last two results, in the precision of the inputs: no error of one is in the next."""
+    count = state("count", 0.0) + 1
+    hk.set_state("count", count)
     last = hk.get_state("last", (2, *x.shape), x.dtype, init=jnp.zeros)
-    hk.set_state("last", jnp.stack([jnp.tanh(x), last[0]]))
+    hk.set_state("last", jnp.stack([(x * count).astype(x.dtype), last[0]]))
     return x
 
 
@@ -274,8 +276,10 @@ def test_check_module__rows_may_have_keys_of_their_own(split):
     def make(x, keys, is_training):
         return x - x.mean(0, keepdims=True)
 
-    of_rows, of_all = split(jax.random.key(1), 8), split(jax.random.key(1), 8)[0]
-    assert outcomes(make, X, of_rows)["examples_are_independent"] == "broken"
+    for count in (8, 2):
+        found = outcomes(make, X[:count], split(jax.random.key(1), count))
+        assert found["examples_are_independent"] == "broken"
+    of_all = split(jax.random.key(1), 8)[0]
     results = {result.name: result for result in check_module(make, X[:2], of_all).results}
     assert "one random key for all" in results["examples_are_independent"].what.shown()
 
@@ -319,15 +323,18 @@ def test_check_module__a_law_that_says_nothing_of_a_module_tells_the_reason(make
     assert (result.outcome, reason in result.what.shown()) == ("skipped", True), result
 
 
-def test_check_module__state_that_evaluation_changes_in_place():
+@pytest.mark.parametrize(
+    ("changes", "law"), [(True, "apply_is_deterministic"), (False, "evaluation_keeps_state")]
+)
+def test_check_module__state_that_is_changed_in_place_breaks_one_law(changes, law):
     def make(x, is_training):
         count = hk.get_state("count", (), jnp.int32, init=lambda *_: {"n": jnp.int32(0)})
-        if not is_training:
+        if is_training == changes and not hk.running_init():
             count["n"] = count["n"] + 1
         return x
 
     found = outcomes(make, X)
-    assert {n for n, outcome in found.items() if outcome == "broken"} == {"evaluation_keeps_state"}
+    assert {name for name, outcome in found.items() if outcome == "broken"} == {law}
 
 
 def test_check_module__a_choice_that_only_evaluation_makes():
@@ -569,9 +576,11 @@ def LEAKING_AND_READING(x):  # noqa: N802
             lambda x: {"loss": x, "name": "net"},
             (X,),
             {},
-            r"output\['name'\] is 'net', but",
+            r"output\['name'\] is str, but it must be an array of numbers",
         ),
-        (lambda x, is_training: x if is_training else "x", (X,), {}, "output is 'x'"),
+        (lambda x, is_training: x if is_training else "x", (X,), {}, "output is str"),
+        (lambda x: np.array(["a"]), (X,), {}, "output is <U1"),
+        (lambda x: 1.0, (np.array(["a"]),), {}, "an input is array"),
     ],
 )
 def test_check_module__misuse_is_named(make, inputs, options, says):
