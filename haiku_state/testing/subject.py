@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from haiku_state.errors import arguments
+from haiku_state.errors import UnboundAxisError, arguments
 from haiku_state.errors.describe import describe, leaves_by_path, number_error, with_dicts
 from haiku_state.errors.language import deferred as _
 from haiku_state.inside.report import Sentence
@@ -115,8 +115,10 @@ class Subject:
         """
         try:
             _results = self._first, self.evaluation is None or self.evaluated
-        except NameError as error:
-            unbound = UNBOUND.search(str(error.__cause__ or error))
+        except UnboundAxisError as error:
+            raise arguments.tested_axis(self.axis_name, error.values["axis"]) from error
+        except NameError as error:  # of JAX, if it is about an axis
+            unbound = UNBOUND.search(str(error))
             if unbound is None:
                 raise
             raise arguments.tested_axis(self.axis_name, unbound[1]) from error

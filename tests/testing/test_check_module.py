@@ -344,6 +344,15 @@ def test_check_module__a_choice_that_only_evaluation_makes():
     assert outcomes(make, X)["jit_equals_eager"] == "broken"
 
 
+def test_check_module__a_tracer_that_evaluation_alone_leaves():
+    seen = []
+
+    def make(x, is_training):
+        return x if is_training else seen.append(x) or x
+
+    assert outcomes(make, X)["no_tracer_is_left"] == "broken"
+
+
 def test_check_module__an_axis_that_is_not_used_is_bound_where_devices_are_tried_alone():
     found = outcomes(lambda x: branching(averaging(x, True)), X, axis_name="devices")
     assert found["apply_is_deterministic"] == "kept"
