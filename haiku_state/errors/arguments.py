@@ -1130,6 +1130,18 @@ def tested_input(given: Any) -> ArgumentError:
     return _of_testing("an input", reprlib.repr(given), _("an array or a number"), why)
 
 
+def no_axis(given: Any) -> ArgumentError:
+    """What is not the name of an axis."""
+    why = _("the laws bind one device axis, under this name")
+    return _of_testing("axis_name", repr(given), _("a name"), why)
+
+
+def tested_axes(given: Any) -> ArgumentError:
+    """A module that uses more axes than the laws bind."""
+    expected = _("a module that uses at most one device axis")
+    return _of_testing("make", reprlib.repr(given), expected, _("the laws bind one axis"))
+
+
 def tested_axis(given: Any, used: str) -> ArgumentError:
     """A device axis that a module uses, and that no argument names."""
     why = _("the module uses this device axis, and the laws bind only the axis that is named here")

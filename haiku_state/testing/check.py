@@ -108,8 +108,9 @@ class LawReport:
     def _repr_html_(self) -> str:
         def render() -> str:
             rows = []
-            for name, outcome, text, what, _page in self.results:
+            for name, outcome, text, what, page in self.results:
                 what = what.shown() if isinstance(what, Sentence) else what
+                what += f" · {address(page)}" if outcome == "broken" else ""
                 cells = translated(OUTCOMES[outcome]), name, translated(text), what
                 rows.append("".join(f"<td>{html.escape(cell)}</td>" for cell in cells))
             body = "".join(f"<tr>{row}</tr>" for row in rows)
@@ -180,8 +181,9 @@ class Law:
         except jax.errors.UnexpectedTracerError:
             what = Sentence(LEAKED)
         except Exception as error:
-            first = str(error).strip().partition("\n")[0]
-            what = f"{type(error).__name__}: {first}".rstrip(": ")
+            said = [line.strip() for line in str(error).splitlines() if line.strip()]
+            end = 2 if said and said[0].endswith(":") else 1
+            what = " ".join([f"{type(error).__name__}:", *said[:end]]).rstrip(": ")
         return LawResult(self.name, "broken" if what else "kept", text, what or "", page)
 
 
@@ -192,7 +194,7 @@ def laws_of(
     evaluation: Mapping[str, Any] | None = None,
     axis_name: str | None = None,
     is_per_device: bool = False,
-    key: Any = None,
+    key: Any = 0,
     exclude: Collection[str] = (),
 ) -> list[Law]:
     """Return the laws of a module as tests, for ``pytest.mark.parametrize``.
@@ -204,7 +206,7 @@ def laws_of(
       evaluation: the keyword arguments of a call in evaluation.
       axis_name: the name of the device axis that the module uses.
       is_per_device: whether each device is meant to keep a state of its own.
-      key: the random key of every call.
+      key: the random key of every call, or its seed.
       exclude: the names of laws to leave out.
 
     Returns:
@@ -236,8 +238,11 @@ def laws_of(
     for leaf in jax.tree.leaves(inputs):
         if isinstance(leaf, bool) or number_error(inputs=leaf):
             raise arguments.tested_input(leaf)
-    if train is None and evaluation is None and accepts(make, "is_training"):
-        train, evaluation = {"is_training": True}, {"is_training": False}
+    if accepts(make, "is_training"):
+        train = {"is_training": True} if train is None else train
+        evaluation = {"is_training": False} if evaluation is None else evaluation
+    if not isinstance(axis_name, str | None):
+        raise arguments.no_axis(axis_name)
     module = Subject(make, inputs, train or {}, evaluation, axis_name, is_per_device, key)
     called = getattr(make, "__name__", type(make).__name__)
     return [Law(n, each, module, called) for n, each in LAWS.items() if n not in left_out]
@@ -250,15 +255,15 @@ def check_module(
     evaluation: Mapping[str, Any] | None = None,
     axis_name: str | None = None,
     is_per_device: bool = False,
-    key: Any = None,
+    key: Any = 0,
     exclude: Collection[str] = (),
 ) -> LawReport:
     r"""Try the laws that a module with state should keep.
 
     Examples of such laws are that ``init`` depends only on its key and its inputs, that the state
     keeps its names, shapes and dtypes, that ``jit``, ``scan`` and ``vmap`` compute what Python
-    computes, that evaluation does not change the state, and that devices under ``pmap`` and
-    ``shard_map`` keep one state. A :class:`.LawReport` lists all of them.
+    computes, that evaluation does not change the state, and that several devices, for which
+    ``vmap`` stands in, keep one state. A :class:`.LawReport` lists all of them.
 
     Two ways to compute the same result may differ by rounding. How much is measured on the module
     itself: each number that goes in is rounded once more, to the least precise type of the program,
@@ -275,15 +280,17 @@ def check_module(
       train: the keyword arguments of a call in training, such as ``{"training": True}``. By default
         ``{"is_training": True}`` if the signature of ``make`` has such a parameter, and none
         otherwise.
-      evaluation: the keyword arguments of a call in evaluation; by default as for ``train``. If
-        there is no such call, the laws of evaluation do not apply, and the law of several devices
-        applies only if ``axis_name`` is given.
+      evaluation: the keyword arguments of a call in evaluation. By default
+        ``{"is_training": False}`` if the signature has such a parameter. If there is no such call,
+        the laws of evaluation do not apply, and the law of several devices applies only if
+        ``axis_name`` is given.
       axis_name: the name of the device axis that the module uses, such as its
         ``cross_replica_axis``, or any name for a module that uses none. If the module uses the
-        axis, all laws but that of several devices bind it to a single one.
+        axis, all laws but that of several devices bind it to a single one. Groups of devices, as in
+        ``cross_replica_axis_index_groups``, cannot be tried.
       is_per_device: True for a module that is meant to keep a state of its own on each device, such
         as a normalization without ``cross_replica_axis``.
-      key: the random key of every call; by default ``jax.random.key(0)``. A module that stores keys
+      key: the random key of every call, or a seed for ``jax.random.key``. A module that stores keys
         made by ``jax.random.PRNGKey`` needs such a key.
       exclude: the names of laws to leave out.
 
@@ -292,9 +299,10 @@ def check_module(
       broken for others.
 
     Raises:
-      ArgumentError: ``make`` is neither a function nor a pair, an input or a result is not an
-        array, ``train`` or ``evaluation`` is not a mapping, the module uses an axis that
-        ``axis_name`` does not name, or a name in ``exclude`` is not the name of a law.
+      ArgumentError: ``make`` is neither a function nor a pair, ``init`` or ``apply`` does not
+        return two results, an input or a result is not an array, ``train`` or ``evaluation`` is not
+        a mapping, the module uses an axis that ``axis_name`` does not name, or several, or a name
+        in ``exclude`` is not the name of a law.
       Exception: ``init``, or ``apply`` in training, raises it.
 
     Example:

@@ -209,6 +209,22 @@ def test_progress__a_whole_build_says_how_many_pages_it_has_written(
     assert bool(printed) == bool(said)
 
 
+def test_progress__a_page_that_was_executed_says_how_long_it_took(monkeypatch, capsys):
+    hooks, seconds = {}, iter([2.34, None])
+    monkeypatch.setattr(progress.compat, "seconds_of_execution", lambda env, began: next(seconds))
+    app = SimpleNamespace(
+        connect=hooks.__setitem__,
+        config=SimpleNamespace(language="en"),
+        env=SimpleNamespace(docname="page", temp_data={}),
+        builder=SimpleNamespace(name="html"),
+    )
+    progress.setup(app)
+    for _page in range(2):  # of the second, the outputs were there
+        hooks["source-read"](app, "page", [])
+        hooks["doctree-read"](app, None)
+    assert capsys.readouterr().out == "en: executed page in 2.3 s\n"
+
+
 @pytest.mark.parametrize("given", [["--lagging", PAGE], ["--language", "en"]])
 def test_build__an_option_that_would_do_nothing_is_refused(given, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["build.py", *given])

@@ -291,6 +291,13 @@ def test_check_current__a_removed_message_in_a_page_that_stays_is_named(tmp_path
     assert (problem.message, problem.what.split(":")[0]) == ("Gone", "no longer on the page")
 
 
+def test_update_catalogs__a_merge_that_fails_is_not_taken_for_one(tmp_path, monkeypatch):
+    (tmp_path / "locale/zh_CN/LC_MESSAGES").mkdir(parents=True)
+    monkeypatch.setattr("sys.executable", "false")
+    with pytest.raises(Exception, match="non-zero exit status"):
+        update_catalogs(tmp_path, tmp_path / "locale")
+
+
 def test_check_package__names_what_is_not_translated(tmp_path):
     file = tmp_path / ZH / "LC_MESSAGES/haiku_state.po"
     file.parent.mkdir(parents=True)

@@ -92,7 +92,7 @@ A caption.
 
    | a | b |
    |---|---|
-   | 1 | $y$ |
+   | 1 | `y\|z` |
 :::
 '''
 
@@ -170,7 +170,7 @@ def test_notebooks__prose_is_markdown_that_needs_no_sphinx(notebooks):
     assert third == (
         "## Next\n\n![A circle.][drawing-1]\n\nA caption.\n\n"
         "<details><summary>What is <code>x</code>?</summary>\n\n"
-        "1. A value.\n\n   | a | b |\n   | --- | --- |\n   | 1 | $y$ |\n\n</details>"
+        "1. A value.\n\n   | a | b |\n   | --- | --- |\n   | 1 | `y\\|z` |\n\n</details>"
     )
 
 

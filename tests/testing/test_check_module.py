@@ -1,5 +1,6 @@
 """A law that no module breaks tests nothing: each is broken here, by a module made for it."""
 
+import itertools
 import unittest
 from pathlib import Path
 
@@ -103,6 +104,28 @@ def rounded(x):
     return x
 
 
+def beginning_with_the_first(x):
+    """An average in half precision from the second call on: the first one stores the inputs."""
+    count = hk.get_state("count", (), jnp.int32, init=jnp.zeros)
+    mean = hk.get_state("mean", x.shape, x.dtype, init=jnp.zeros)
+    hk.set_state("count", count + 1)
+    hk.set_state("mean", jnp.where(count == 0, x, mean + (x - mean) / 4))
+    return x
+
+
+def slow(x):
+    """In bfloat16, this average stays at 1: what is added is lost in rounding."""
+    mean = hk.get_state("mean", x.shape, x.dtype, init=jnp.ones)
+    hk.set_state("mean", jnp.asarray(0.9999, x.dtype) * mean + jnp.asarray(1e-4, x.dtype) * x)
+    return x
+
+
+def greatest(x):
+    most = hk.get_state("most", x.shape, x.dtype, init=lambda *a: -3 * jnp.ones(*a))
+    hk.set_state("most", jnp.maximum(most, jnp.tanh(x)))
+    return x
+
+
 def storing(x):
     """The last two results, in the precision of the inputs: no error of one is in the next."""
     count = state("count", 0.0) + 1
@@ -166,7 +189,13 @@ BREAKS = {
 
 
 def outcomes(make, *inputs, **options):
-    return {r.name: r.outcome for r in check_module(make, *inputs, **options).results}
+    report = check_module(make, *inputs, **options)
+    assert all(map(str, report.results))  # what is said has all its parts
+    return {r.name: r.outcome for r in report.results}
+
+
+def said(make, *inputs, **options):
+    return {r.name: str(r) for r in check_module(make, *inputs, **options).results}
 
 
 @pytest.mark.parametrize("name", BREAKS)
@@ -194,6 +223,33 @@ def test_check_module__a_defect_breaks_its_own_law_alone(name, broken):
     assert {law for law, outcome in found.items() if outcome == "broken"} == broken
 
 
+def listing(x):
+    return [x] if isinstance(x, jax.core.Tracer) else (x,)
+
+
+def only_traced(x):
+    return {"x": x, **({"n": x} if isinstance(x, jax.core.Tracer) else {})}
+
+
+def only_eager(x):
+    return {"x": x, **({} if isinstance(x, jax.core.Tracer) else {"n": x})}
+
+
+@pytest.mark.parametrize(
+    ("make", "law", "what"),
+    [
+        (widening, "state_keeps_its_type", "state['~']['count']: int32[] → float32[]"),
+        (listing, "jit_equals_eager", "call 1: output: the two results have different structures"),
+        (only_traced, "jit_equals_eager", "call 1: output['n'] is only in one of the two results"),
+        (only_eager, "jit_equals_eager", "call 1: output['n'] is only in one of the two results"),
+        (square_root, "gradient_is_finite", "gradient['~']['w'] is not finite"),
+        (halved, "state_stays_float32", "state['~']['sum']: bfloat16"),
+    ],
+)
+def test_check_module__what_broke_the_law_is_named(make, law, what):
+    assert said(make, X)[law].partition(": ")[2] == what
+
+
 def test_check_module__saving_is_broken_by_what_is_not_saved(monkeypatch):
     monkeypatch.setattr("haiku_state.testing.laws.load_numpy", lambda _path: {"params": {}})
     make = BREAKS["devices_agree"]
@@ -207,6 +263,9 @@ def shared(x, is_training):
 def test_check_module__state_of_half_precision_matters_where_it_is_computed_from_itself():
     assert outcomes(rounded, X)["state_stays_float32"] == "broken"
     assert outcomes(storing, X)["state_stays_float32"] == "kept"
+    assert outcomes(beginning_with_the_first, X)["state_stays_float32"] == "broken"
+    assert outcomes(slow, X)["state_stays_float32"] == "broken"
+    assert outcomes(greatest, X)["state_stays_float32"] == "kept"
 
 
 @pytest.mark.parametrize("function", [jnp.exp, jnp.log1p, jnp.arccos, lambda x: x**20])
@@ -242,6 +301,33 @@ def test_check_module__an_axis_without_its_name_is_named(make, options):
     assert "devices_agree" not in [
         result.name for result in check_module(make, X, axis_name=eval(right)).broken
     ]
+
+
+def only_in_evaluation(x, is_training):
+    return x if is_training else jax.lax.pmean(x.mean(), "i")
+
+
+def of_two_axes(x, is_training):
+    return jax.lax.pmean(jax.lax.pmean(x, "i"), "j")
+
+
+def of_both_axes(x, is_training):
+    return hs.BatchNorm(True, True, 0.9, cross_replica_axis=("i", "j"))(x, is_training)
+
+
+def test_check_module__an_axis_that_evaluation_alone_uses_is_bound():
+    assert "broken" not in outcomes(only_in_evaluation, X, axis_name="i").values()
+
+
+def of_another_axis_in_evaluation(x, is_training):
+    return jax.lax.pmean(x, "i" if is_training else "j")
+
+
+@pytest.mark.parametrize("make", [of_two_axes, of_both_axes, of_another_axis_in_evaluation])
+@pytest.mark.parametrize("axis_name", [None, "i", "j"])
+def test_check_module__a_module_of_two_axes_is_refused(make, axis_name):
+    with pytest.raises(ArgumentError, match="a module that uses at most one device axis"):
+        check_module(make, X, axis_name=axis_name)
 
 
 def test_check_module__without_evaluation_devices_are_tried_where_rows_are_examples():
@@ -298,6 +384,41 @@ def quantized(x):
     return numbers + isinstance(x, jax.core.Tracer)
 
 
+def listing_rows(x, is_training):
+    return list(x)
+
+
+def as_many_as_halves(x, is_training):
+    return x if len(x) == 8 else [x]
+
+
+def of_eight_rows(x, is_training):
+    hs.Counter()()
+    return hk.LSTM(5)(x, hk.LSTM(5).initial_state(8))[0]
+
+
+NUMBERS = itertools.count(1)
+
+
+def numbering(x, is_training):
+    return x if is_training else x * next(NUMBERS)
+
+
+def last_mean(x):
+    if not hk.running_init():
+        hk.set_state("last", x.sum())
+    return 2 * x
+
+
+def counting_rows(x):
+    hk.set_state("largest", jnp.maximum(state("largest", 0.0), jnp.exp(x).max()))
+    return len(x)
+
+
+def with_colon(x):
+    return x * hk.get_parameter("w:0", (1, 6), init=jnp.ones)
+
+
 def small_head(x):
     return jnp.exp(hk.Linear(2, w_init=hk.initializers.Constant(4e-4))(jnp.tile(x, 5)))
 
@@ -312,10 +433,20 @@ def with_key(x):
     [
         (positioned, "examples_are_independent", "depends on the number of rows"),
         (sampled, "examples_are_independent", "in evaluation is random"),
+        (listing_rows, "examples_are_independent", "structure of the output depends"),
+        (as_many_as_halves, "examples_are_independent", "structure of the output depends"),
+        (dropping, "devices_agree", "there is no state"),
         (quantized, "jit_equals_eager", "rounding alone changes"),
         (small_head, "far_from_zero_is_finite", "the output changes if"),
         (branching, "no_tracer_is_left", "see jit_equals_eager"),
         (with_key, "saving_keeps_everything", "is a random key, but it must be an array"),
+        (with_colon, "saving_keeps_everything", "under names without a colon"),
+        (of_eight_rows, "examples_are_independent", "does not take fewer rows"),
+        (of_eight_rows, "devices_agree", "does not take fewer rows"),
+        (numbering, "evaluation_ignores_the_key", "see apply_is_deterministic"),
+        (numbering, "examples_are_independent", "see apply_is_deterministic"),
+        (last_mean, "vmap_equals_loop", "see state_keeps_its_type"),
+        (counting_rows, "far_from_zero_is_finite", "no output is a floating-point number"),
     ],
 )
 def test_check_module__a_law_that_says_nothing_of_a_module_tells_the_reason(make, law, reason):
@@ -324,9 +455,13 @@ def test_check_module__a_law_that_says_nothing_of_a_module_tells_the_reason(make
 
 
 @pytest.mark.parametrize(
-    ("changes", "law"), [(True, "apply_is_deterministic"), (False, "evaluation_keeps_state")]
+    ("changes", "laws"),
+    [
+        (True, {"apply_is_deterministic"}),
+        (False, {"apply_is_deterministic", "evaluation_keeps_state"}),
+    ],
 )
-def test_check_module__state_that_is_changed_in_place_breaks_one_law(changes, law):
+def test_check_module__state_that_is_changed_in_place_breaks_its_laws(changes, laws):
     def make(x, is_training):
         count = hk.get_state("count", (), jnp.int32, init=lambda *_: {"n": jnp.int32(0)})
         if is_training == changes and not hk.running_init():
@@ -334,7 +469,47 @@ def test_check_module__state_that_is_changed_in_place_breaks_one_law(changes, la
         return x
 
     found = outcomes(make, X)
-    assert {name for name, outcome in found.items() if outcome == "broken"} == {law}
+    assert {name for name, outcome in found.items() if outcome == "broken"} == laws
+
+
+def test_check_module__a_constant_cannot_be_mapped():
+    assert said(lambda: jnp.float32(1))["vmap_equals_loop"] == (
+        "– vmap_equals_loop: there are no inputs and there is no state"
+    )
+
+
+def test_check_module__a_hidden_input_that_only_evaluation_reads():
+    found = outcomes(numbering, X)
+    assert {name for name, each in found.items() if each == "broken"} == {
+        "apply_is_deterministic",
+        "jit_equals_eager",
+    }
+
+
+def test_check_module__a_state_that_apply_deletes_breaks_one_law():
+    apply = jax.jit(
+        lambda params, state, key, x: (x * 2, {"n": state["n"] + x.mean(0)}),
+        donate_argnums=1,
+    )
+    found = outcomes((lambda key, x: ({}, {"n": jnp.zeros(6)}), apply), X)
+    assert {name for name, each in found.items() if each == "broken"} == {"apply_is_deterministic"}
+
+
+def test_check_module__the_key_may_be_a_seed():
+    assert "broken" not in outcomes(dropping, X, exclude=["evaluation_ignores_the_key"], key=42)
+
+
+def test_check_module__one_of_the_two_flags_may_be_given():
+    for flags in ({"train": {"is_training": True}}, {"evaluation": {"is_training": False}}):
+        assert said(averaging, X, **flags) == said(averaging, X)
+
+
+def test_check_module__a_state_that_evaluation_hardly_changes_is_not_kept():
+    def make(x, is_training):
+        hk.set_state("sum", state("sum", 0.0) + (1.0 if is_training else 1e-6))
+        return x
+
+    assert outcomes(make, X)["evaluation_keeps_state"] == "broken"
 
 
 def test_check_module__a_choice_that_only_evaluation_makes():
@@ -366,6 +541,9 @@ def test_check_module__the_key_of_the_calls_can_be_given():
         return x + key[0].astype(jnp.float32) * 0
 
     assert outcomes(make, X)["state_keeps_its_type"] == "broken"
+    draws = said(sampled, X)  # of which the report names a number
+    assert draws == said(sampled, X, key=jax.random.key(0))
+    assert draws != said(sampled, X, key=jax.random.key(1))
     with jax.legacy_prng_key("allow"):
         assert outcomes(make, X, key=jax.random.PRNGKey(0))["state_keeps_its_type"] == "kept"
 
@@ -439,6 +617,12 @@ def popping(batch):
     return batch.pop("y") + batch["x"]
 
 
+def nudging(x):
+    if isinstance(x, np.ndarray):
+        x *= np.float32(1 + 1e-6)
+    return jnp.maximum(x, 0)
+
+
 def in_place(x):
     if isinstance(x, np.ndarray):
         x[x < 0] = 0
@@ -447,7 +631,12 @@ def in_place(x):
 
 @pytest.mark.parametrize(
     ("make", "given"),
-    [(assigning, {"x": X}), (popping, {"x": X, "y": X}), (in_place, np.array(X) - 3)],
+    [
+        (assigning, {"x": X}),
+        (popping, {"x": X, "y": X}),
+        (in_place, np.array(X) - 3),
+        (nudging, np.array(X)),
+    ],
 )
 def test_check_module__a_changed_argument_is_seen_and_the_callers_is_not_changed(make, given):
     before = jax.tree.map(np.array, given)
@@ -466,7 +655,13 @@ def cumulative(x, is_training):
     return jnp.cumsum(x, 0)
 
 
-@pytest.mark.parametrize("make", [centered, cumulative])
+def ghost(x, is_training):
+    """What mixes pairs of rows, which are not torn apart by halves."""
+    pairs = x.reshape(len(x) // 2, 2, -1) if len(x) % 2 == 0 else x[None]
+    return (pairs - pairs.mean(1, keepdims=True)).reshape(x.shape)
+
+
+@pytest.mark.parametrize("make", [centered, cumulative, ghost])
 def test_check_module__other_ways_to_depend_on_the_batch(make):
     assert outcomes(make, X)["examples_are_independent"] == "broken"
 
@@ -538,6 +733,56 @@ def test_check_module__what_is_right_breaks_no_law(make, inputs):
     assert not found.broken, found
 
 
+@pytest.fixture
+def _x64():
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
+@pytest.mark.usefixtures("_x64")
+@pytest.mark.parametrize("dtype", ["float8_e5m2", "float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("wrong", [0.0, 1.0])
+def test_check_module__rounding_is_measured_in_each_precision(dtype, wrong):
+    """One rounding grows by a factor of 4 a step, and the steps stop far below 1."""
+    bits = float(jnp.finfo(dtype).eps)
+    steps = int(np.log(1e-3 / bits) / np.log(4))
+
+    def make(x):
+        y = jax.nn.sigmoid(x)
+        for _ in range(steps):
+            y = 4 * y * (1 - y)
+        return y + jnp.asarray(wrong * isinstance(x, jax.core.Tracer), x.dtype)
+
+    assert outcomes(make, jnp.asarray(X, dtype))["jit_equals_eager"] == (
+        "broken" if wrong else "kept"
+    )
+
+
+@pytest.mark.parametrize(("scale", "outcome"), [(1.07, "broken"), (1.0, "kept")])
+def test_check_module__float16_is_more_precise_than_bfloat16(scale, outcome):
+    def make(x):
+        return hk.LayerNorm(-1, False, False)(x) * (
+            scale if isinstance(x, jax.core.Tracer) else 1.0
+        )
+
+    assert outcomes(make, X.astype(jnp.float16))["jit_equals_eager"] == outcome
+
+
+def test_check_module__rounding_grows_from_call_to_call():
+    """Against float64, the loop and the scan of this reservoir are equally far off."""
+    matrix = jnp.asarray(np.random.default_rng(0).normal(0, 1, (32, 32)), jnp.float32)
+
+    def reservoir(x):
+        h = hk.get_state("h", (32,), init=hk.initializers.RandomUniform())
+        for _ in range(5):
+            h = jnp.tanh(matrix @ h)
+        hk.set_state("h", h)
+        return x
+
+    assert "broken" not in outcomes(reservoir, X).values()
+
+
 def test_check_module__a_chaotic_module_is_not_judged():
     def make(x):
         y = jax.nn.sigmoid(x)
@@ -588,6 +833,16 @@ def LEAKING_AND_READING(x):  # noqa: N802
             r"output\['name'\] is str, but it must be an array of numbers",
         ),
         (lambda x, is_training: x if is_training else "x", (X,), {}, "output is str"),
+        (
+            (lambda rng, x: ({"kind": "net"}, {}), lambda params, state, rng, x: (x, state)),
+            (X,),
+            {},
+            r"params\['kind'\] is str",
+        ),
+        (averaging, (X,), {"axis_name": ["i"]}, r"axis_name is \['i'\], but it must be a name"),
+        ((lambda key, x: {"w": x, "b": x}, lambda w, s, key, x: (x, s)), (X,), {}, "make is"),
+        ((lambda key, x: ({}, {}), lambda w, s, key, x: x), (X,), {}, "make is"),
+        ((lambda key, x: ({}, {}), lambda w, s, key, x: (x, s, s)), (X,), {}, "make is"),
         (lambda x: np.array(["a"]), (X,), {}, "output is <U1"),
         (lambda x: 1.0, (np.array(["a"]),), {}, "an input is array"),
     ],
@@ -611,6 +866,22 @@ def test_lawreport__one_line_a_law_with_the_page_of_a_broken_one():
     assert html.count("<tr>") == 2 * len(LAWS)  # in both languages
     assert "broken" in html
     assert "违反" in html
+    assert html.count("read update/meshes") == 2
+
+
+def test_lawreport__what_an_error_says_after_a_colon_is_there():
+    found = said(widening, X)["scan_equals_loop"]
+    assert "int32" in found
+    assert "float32" in found
+
+
+def test_lawreport__a_changed_argument_is_called_so():
+    found = said(assigning, {"x": X})["apply_is_deterministic"]
+    assert ": an argument was changed: inputs[0]['x']: " in found
+
+
+def test_lawreport__a_tracer_that_only_a_closure_holds():
+    assert said(leaking(), X)["no_tracer_is_left"] == "✗ no_tracer_is_left: a tracer remains"
 
 
 def test_lawreport__numbers_that_differ_do_not_look_equal():

@@ -75,6 +75,8 @@ def test_error_cards__each_message_leads_to_its_own_and_each_other_is_listed(
     messages = error_cards.Messages.__new__(error_cards.Messages)
     messages.arguments = asked
     [shown] = messages.run()
+    [listing] = shown.findall(nodes.bullet_list)
+    assert listing["classes"] == ["hs-messages"]
     found = [
         (
             "".join(code.astext() for code in item.findall(nodes.literal)),
@@ -246,6 +248,19 @@ def test_error_cards__each_text_of_a_class_is_shown_once(monkeypatch):
     monkeypatch.setattr(error_cards.Cards, "_case", lambda self, case: case["lines"]["why"])
     cards = error_cards.Cards.__new__(error_cards.Cards)
     assert [*cards._cases("AError")] == ["one", "three"]
+    assert [*cards._cases("BError")] == ["two"]
+
+
+def test_error_cards__the_record_has_plain_calls_and_errors_of_the_package(monkeypatch):
+    plain = {"7 a plain one": (lambda: 1 / 0, "division")}
+    by_language = {"en": errors.MissingKeyError(), "zh_CN": errors.MissingKeyError()}
+    monkeypatch.setattr(error_calls, "PLAIN", plain)
+    monkeypatch.setattr(error_calls, "all_raised", lambda: [("20 no key", by_language)])
+    first, second = error_calls.record()
+    assert (first["problem"], first["error"]) == (7, "")
+    assert first["before"] == "ZeroDivisionError: division by zero"
+    assert (second["problem"], second["error"]) == (20, "MissingKeyError")
+    assert second["texts"]["zh_CN"] != second["texts"]["en"]
 
 
 def test_error_cards__a_message_leads_to_a_card_that_must_be_there(monkeypatch):

@@ -3,7 +3,8 @@
 from types import SimpleNamespace
 
 import pytest
-from haiku_site.features.install import SYSTEMS, install_line, newest_sets, requirement
+from docutils import nodes
+from haiku_site.features.install import SYSTEMS, Install, install_line, newest_sets, requirement
 from packaging.requirements import Requirement
 from support.constraint_files import FOLDER, lines
 
@@ -39,6 +40,26 @@ def test_install__only_the_line_for_a_gpu_asks_for_it():
         if "cuda" in install_line("haiku-state", pins, extra)
     ]
     assert asking == ["Linux, GPU"]
+
+
+def test_install__has_the_lines_of_each_python_for_each_system(monkeypatch):
+    config = SimpleNamespace(haiku_state_published=True, release="1.2")
+    monkeypatch.setattr(Install, "config", config)
+    monkeypatch.setattr(Install, "env", SimpleNamespace(docname="page"))
+    [tabs] = Install.__new__(Install).run()
+    found = {}
+    for tab in tabs:
+        label, content = tab.children
+        found[label.astext()] = [*content.findall(nodes.literal_block)]
+    newest = newest_sets(read_sets())
+    assert {name: len(blocks) for name, blocks in found.items()} == {
+        name: len(newest) for name in SYSTEMS
+    }
+    for name, blocks in found.items():
+        for (_, pins), block in zip(newest, blocks, strict=True):
+            make, enter, extra = SYSTEMS[name]
+            line = install_line("haiku-state", pins, extra)
+            assert block.astext().splitlines() == [make, enter, line]
 
 
 @pytest.mark.parametrize(

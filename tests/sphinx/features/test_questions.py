@@ -116,6 +116,16 @@ def test_questions__the_answers_are_buttons_and_the_reasons_are_folded():
     }
 
 
+def test_questions__the_place_of_an_answer_does_not_tell_whether_it_is_right():
+    outputs, orders = ["1 1 1", "1 2 3", "0 0 0"], set()
+    for right in outputs:
+        wrong = [(str(n), output) for n, output in enumerate(outputs) if output != right]
+        section, _ = question(right, wrong, ["Yes.", "No.", "No."])
+        html = section[2][1].astext()
+        orders.add(tuple(sorted(outputs, key=html.index)))
+    assert len(orders) == 1
+
+
 def test_questions__a_chinese_one_begins_after_its_colon():
     asked = "预测", "：会打印什么？"
     _section, known = question("1", [("", "2"), ("", "3")], ["", "", ""], asked)
