@@ -12,6 +12,7 @@ import pytest
 
 import haiku_state as hs
 from haiku_state.errors import ArgumentError, BrokenLawError
+from haiku_state.errors.language import reading
 from haiku_state.testing import LawReport, check_module, laws_of
 from haiku_state.testing.laws import LAWS as STATEMENTS
 
@@ -495,8 +496,9 @@ def test_check_module__a_state_that_apply_deletes_breaks_one_law():
     assert {name for name, each in found.items() if each == "broken"} == {"apply_is_deterministic"}
 
 
-def test_check_module__the_key_may_be_a_seed():
-    assert "broken" not in outcomes(dropping, X, exclude=["evaluation_ignores_the_key"], key=42)
+@pytest.mark.parametrize("key", [42, np.int64(42)])
+def test_check_module__the_key_may_be_a_seed(key):
+    assert "broken" not in outcomes(dropping, X, exclude=["evaluation_ignores_the_key"], key=key)
 
 
 def test_check_module__one_of_the_two_flags_may_be_given():
@@ -878,6 +880,26 @@ def test_lawreport__what_an_error_says_after_a_colon_is_there():
 def test_lawreport__a_changed_argument_is_called_so():
     found = said(assigning, {"x": X})["apply_is_deterministic"]
     assert ": an argument was changed: inputs[0]['x']: " in found
+    with reading("zh"):
+        found = said(assigning, {"x": X})["apply_is_deterministic"]
+    report = check_module(assigning, {"x": X})  # and a report that was made in another language
+    with reading("zh"):
+        assert found in str(report)
+    assert " and " not in found
+
+
+def test_lawreport__a_leaked_tracer_is_not_taken_for_a_fixed_number_of_rows():
+    held = []
+
+    def make(x, is_training):
+        if isinstance(x, jax.core.Tracer):
+            held.append(x[0, 0])
+        hs.Counter()()
+        return x + held[0] if held else x
+
+    report = said(make, X)
+    for law in ("examples_are_independent", "devices_agree"):
+        assert report[law].endswith("a tracer of an earlier call is used: see no_tracer_is_left")
 
 
 def test_lawreport__a_tracer_that_only_a_closure_holds():
