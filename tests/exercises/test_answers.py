@@ -1,28 +1,15 @@
-"""Answers of learners: right ones in other styles pass, wrong ones do not, no cause is false.
-
-A file of ``answers/`` holds a cell for each: ``# %% right: STYLE``, or ``# %% wrong: IDEAS`` with
-the names of the ideas that are true of it, separated by ``|``, and ``-`` for none.
-"""
-
-import re
-from pathlib import Path
+"""Answers of learners: right ones in other styles pass, wrong ones do not, no cause is false."""
 
 import pytest
+from support.answers import FILES, answers
+from tools.verdicts import together, unsure, with_draws
 
 from haiku_state.exercises import names
 from haiku_state.exercises.courses import ours
 from haiku_state.exercises.judge import Checker, missing_for
 
-FOLDER = Path(__file__).parent / "answers"
-FILES = sorted(FOLDER.glob("*.py"))
 TOLD = 0.7
 """The least part of the wrong answers with a cause that are told it."""
-
-
-def answers(file):
-    """Yield the kind, the label and the source of each answer."""
-    _head, *cells = re.split(r"^# %% (right|wrong): ?(.*)\n", file.read_text("utf-8"), flags=re.M)
-    yield from zip(cells[::3], cells[1::3], cells[2::3], strict=True)
 
 
 def test_check__there_are_answers_of_each_kind_to_many_exercises():
@@ -51,3 +38,21 @@ def test_check__answers_are_judged_rightly_and_no_cause_is_false(file, tmp_path)
                 is_told.append(told is not None)
     assert (wrong_verdicts, false_causes) == ([], [])
     assert sum(is_told) >= TOLD * len(is_told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "first_line"),
+    [
+        ("frozen", "# the moments begin again in each step"),
+        ("frozen", "# a typo in the loss: the absolute error"),
+        ("static_shape", "# square images only"),
+    ],
+)
+def test_check__a_verdict_does_not_depend_on_what_is_drawn(name, first_line, monkeypatch):
+    monkeypatch.setattr("secrets.randbits", lambda bits: 0)  # the same draws each time
+    exercise = ours().load(name)
+    file = next(file for file in FILES if file.stem == name)
+    (source,) = (source for *_, source in answers(file) if source.startswith(first_line))
+    (found,) = together(with_draws(exercise, 20), [(first_line, source, False, True)])
+    assert not unsure(exercise, False, found)
