@@ -10,6 +10,7 @@ as far as the draws tell that passed, or came near the tolerance.
 """
 
 import argparse
+import math
 import re
 import sys
 from dataclasses import replace
@@ -108,17 +109,24 @@ def together(exercise, chosen):
         yield distances(exercise, truth, seen[number])
 
 
+def passing(row):
+    """Return the part of all draws that pass a check: of these, or by the spread of their logs."""
+    logs = np.log(np.maximum(row[np.isfinite(row)], 1e-9))
+    if not logs.size or not np.std(logs):
+        return float(np.mean(row <= 1))
+    by_spread = math.erfc(np.mean(logs) / np.std(logs) / math.sqrt(2)) / 2
+    return max(float(np.mean(row <= 1)), by_spread * logs.size / row.size)
+
+
 def unsure(exercise, is_right, found):
     """Return what is not sure of the verdict of a program, or an empty text."""
-    found = np.nan_to_num(found, nan=np.inf)
+    found = np.where(np.isnan(found), np.inf, found)
     # a check that counts what Python does sees nothing more in a second draw
     counts = (found[:, :1] <= 1) & np.isinf(found[:, 1:]).all(axis=1, keepdims=True)
     found = np.where(counts, found[:, :1], found)
     if is_right:
         return f"needs {found.max():.2f} of its tolerance" if found.max() > NEAR else ""
-    # near the tolerance, half the distance is half as probable
-    nearest = np.maximum(found.min(axis=1), 1)
-    part = np.maximum((found <= 1).mean(axis=1), 1 / nearest / found.shape[1])
+    part = np.array([passing(row) for row in found])
     often = np.prod(part ** [check.draws for check in exercise.checks])
     return f"passes with a probability of about {often:.1g}" if often > SELDOM else ""
 
