@@ -17,6 +17,6 @@ says(f"the sum is {fixed(v).sum():.0f} again")
 rerun("by_lax = lax", {"[(2, 2)]": "[(1, 1)]"})
 assert by_lax.shape == signal.shape
 assert by_lax[0] == by_lax[-1]
-says("With the padding `[(1, 1)]`", f"it begins and ends with {by_lax[0]:.0f}")
+says("With the padding `[(1, 1)]`", f"the first and the last entry are {by_lax[0]:.0f}")
 assert (by_lax == jnp.convolve(signal, kernel, mode="same")).all()
-says('`jnp.convolve` returns the same with `mode="same"`')
+says('`jnp.convolve` returns the same array with `mode="same"`')

@@ -20,7 +20,7 @@ rerun("run = hs.jit_update(update)\n\ntrain_state = start()")
 rerun("plain = fast_update_by_hand.lower(")
 assert plain.alias_size_in_bytes > 0
 new_bytes["after"] = plain.output_size_in_bytes - plain.alias_size_in_bytes
-says("The new bytes fall from {before} to {after}".format(**new_bytes))
+says("The new memory falls from {before} to {after} bytes".format(**new_bytes))
 # %% 3
 run = hs.jit_update(update)
 train_state = start()._replace(step=0)

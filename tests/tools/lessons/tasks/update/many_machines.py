@@ -1,7 +1,7 @@
 # %% 1
 four = train_in(4)
 [rows] = {stop - start for seen in four for start, stop, _ in seen["rows"]}
-says(f"Each holds {rows} rows", "stays below 1e-5")
+says(f"Each process holds {rows} rows", "stays below 1e-5")
 assert max(distance(seen, alone) for seen in four) < 1e-5
 
 # %% 2

@@ -4,6 +4,6 @@ rerun("mesh = hs.data_mesh(")
 assert replicated.step.shape == (2,)
 assert distance(pmapped.params, on_mesh.params) < 1e-6
 assert distance(pmapped.state, on_mesh.state) < 1e-5
-says("1e-6 and 1e-5")
+says("to within 1e-6, and the state to within 1e-5")
 # %% 2
-says(f"It is `{replicated.step}`")
+says(f"`replicated.step` is `{replicated.step}`")
