@@ -31,13 +31,9 @@ NEAR, SELDOM = 0.5, 1e-3
 
 def with_draws(exercise, draws):
     """Return an exercise whose checks all have this many draws of their inputs."""
-
-    def line(match):
-        title, words, *names = [*match[0].split(";"), ""][: max(2, match[0].count(";") + 1)]
-        kept = [word for word in words.split() if word != "once" and "draws=" not in word]
-        return "; ".join([title, " ".join([*kept, f"draws={draws}"]), *map(str.strip, names)])
-
-    text = re.sub(r"^# %% check .*", line, exercise.text, flags=re.MULTILINE)
+    fields = re.compile("^(# %% check [^;\n]*)(;[^;\n]*)?", re.MULTILINE)
+    # the last word about draws holds, also after `once`
+    text = fields.sub(lambda match: f"{match[1]}{match[2] or ';'} draws={draws}", exercise.text)
     return replace(cells.read(exercise.name, text, exercise.folder), seconds=600)
 
 
