@@ -75,14 +75,15 @@ def closed_form(train_state, batches):
 
 # %% check The program has the same size for any number of steps; once
 def check(answer, train_state, batches):
+    def repeated(times):
+        return jax.tree.map(lambda leaf: jnp.tile(leaf, (times, 1)), batches)
+
     def size(batches):  # in lines of the lowered program, where an unrolled scan is written out too
         program = jax.jit(answer.train).lower(train_state, batches)
         return program.as_text().count(" = ")
 
-    twice = jax.tree.map(lambda leaf: jnp.tile(leaf, (2, 1)), batches)
-    four_times = jax.tree.map(lambda leaf: jnp.tile(leaf, (4, 1)), batches)
-    _, losses = jax.eval_shape(answer.train, train_state, twice)
-    is_larger = size(four_times) > 1.5 * size(twice)
+    _, losses = jax.eval_shape(answer.train, train_state, repeated(2))
+    is_larger = size(repeated(16)) > 1.5 * size(repeated(8))
     return {"losses of 10 steps": len(losses), "the program grows with the steps": is_larger}
 
 

@@ -189,7 +189,7 @@ choices = {
 }
 
 
-# %% right: a ref of its own within the call
+# %% right since 0.7: a ref of its own within the call
 import jax
 import jax.numpy as jnp
 

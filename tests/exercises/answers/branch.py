@@ -68,7 +68,7 @@ def _losses(errors, limit, average):
 losses = jax.jit(_losses, static_argnames="average")
 
 
-# %% right: select from a list, huber compiled too, an early return
+# %% right since 0.8: select from a list, huber compiled too, an early return
 import jax
 import jax.numpy as jnp
 

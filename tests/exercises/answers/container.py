@@ -1,6 +1,6 @@
 """Answers to `container`."""
 
-# %% right: the fields say themselves what is static
+# %% right since 0.5: the fields say themselves what is static
 from dataclasses import dataclass, field, replace
 
 import jax

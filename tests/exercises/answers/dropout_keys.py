@@ -634,7 +634,7 @@ def run(params, rng, xs):
     return jnp.stack(outputs), rng
 
 
-# %% wrong: key not carried | key reused
+# %% wrong since 0.5: key not carried | key reused
 # the first part of a split is what fold_in gives for 0, so the first step has used it
 import haiku as hk
 import jax

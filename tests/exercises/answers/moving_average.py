@@ -49,7 +49,7 @@ def update(state, x):
     return average, State(jnp.asarray(x, jnp.float32), state.one, state.two, number)
 
 
-# %% right: a registered dataclass, the newest value first, and a mean with a mask
+# %% right since 0.5: a registered dataclass, the newest value first, and a mean with a mask
 from dataclasses import dataclass
 
 import jax

@@ -169,7 +169,7 @@ def load(path):
     return hs.TrainState(params, state, opt_state, rng, jnp.int32(int(file["step"])))
 
 
-# %% right: any tree, key by key, with the name of the generator
+# %% right since 0.5: any tree, key by key, with the name of the generator
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,6 +1,6 @@
 """Answers to `to_shard_map`."""
 
-# %% right: tracking stays on, and the loss is averaged instead of its gradient
+# %% right since 0.6: tracking stays on, and the loss is averaged instead of its gradient
 import jax
 import jax.numpy as jnp
 from jax import shard_map
@@ -24,7 +24,7 @@ def make_step(mesh):
     return shard_map(step, mesh=mesh, **specs)
 
 
-# %% right: tracking stays on, and the sum of the gradients is divided by the number of devices
+# %% right since 0.6: tracking stays on, and the sum of the gradients is divided by the number of devices
 import jax
 import jax.numpy as jnp
 from jax.sharding import PartitionSpec as P
@@ -52,7 +52,7 @@ def make_step(mesh):
     )
 
 
-# %% right: check_vma is off, jit within make_step, a decorator
+# %% right since 0.6: check_vma is off, jit within make_step, a decorator
 import functools
 
 import jax
@@ -85,7 +85,7 @@ def make_step(mesh):
     return step
 
 
-# %% right: the params vary over the devices before they are differentiated
+# %% right since 0.6: the params vary over the devices before they are differentiated
 import jax
 import jax.numpy as jnp
 from jax import shard_map
@@ -138,7 +138,7 @@ def make_step(mesh):
     return step
 
 
-# %% right: the gradient by hand, sums and a number of rows
+# %% right since 0.6: the gradient by hand, sums and a number of rows
 from typing import NamedTuple
 
 import jax
@@ -254,7 +254,7 @@ def make_step(mesh):
     return jax.pmap(step, "data", devices=list(mesh.devices.flat), **specs)
 
 
-# %% wrong: summed gradient
+# %% wrong since 0.6: summed gradient
 import jax
 import jax.numpy as jnp
 from jax import shard_map
@@ -477,7 +477,7 @@ def make_step(mesh):
     return shard_map(step, mesh=mesh, **specs)
 
 
-# %% wrong: -
+# %% wrong since 0.6: -
 # uphill
 import jax
 import jax.numpy as jnp
