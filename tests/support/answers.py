@@ -22,5 +22,6 @@ def answers(file: Path) -> Iterator[tuple[str, str, str]]:
     """Yield the kind, the label and the source of each answer, if it is for the installed JAX."""
     _head, *cells = HEADER.split(file.read_text("utf-8"))
     for kind, since, label, source in zip(*(cells[i::4] for i in range(4)), strict=True):
+        assert "\n# %% " not in source, f"{file.name}: a header after {label!r} is no header"
         if Version(version("jax")) >= Version(since or "0"):
             yield kind, label, source

@@ -68,7 +68,8 @@ def family(key):
 
 
 def gives(keys, number):
-    """Whether each key gives a number, alone or as the first of three, two things before JAX 0.5."""
+    """Whether each key gives a number, as the only one or the first of three."""
+    # before JAX 0.5, these two differ
     alone = jax.vmap(jax.random.normal)(keys)
     of_three = jax.vmap(lambda key: jax.random.normal(key, (3,))[0])(keys)
     return (abs(alone - number) < 1e-6) | (abs(of_three - number) < 1e-6)
