@@ -41,10 +41,10 @@ LINES = {
     "README.zh-CN.md": "{date} 实测，版本 {version}，{tree}：JAX {oldest} 至 {newest}，共 {sets} "
     "套版本，Python {pythons}；测试通过 {passed} 项，失败 {failed} 项。",
 }
-# what is said of the hash of package and tests, and of a copy from before there was one
+# what is said of the hash of package and tests, and of rows that have different ones
 TREES = {
-    "README.md": ("package and tests `{}`", "an earlier state of package and tests"),
-    "README.zh-CN.md": ("本包及其测试 `{}`", "所测的是本包及其测试的较早版本"),
+    "README.md": ("package and tests `{}`", "several states of package and tests"),
+    "README.zh-CN.md": ("本包及其测试 `{}`", "所测的是本包及其测试的几个不同版本"),
 }
 BEGIN, END = "<!-- compat -->", "<!-- /compat -->"
 
