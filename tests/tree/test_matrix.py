@@ -127,6 +127,26 @@ def test_matrix__what_no_set_runs_makes_no_report_old(root):
     assert gather.gather(root)["lacks"] == []
 
 
+def test_matrix__what_three_sets_run_makes_no_report_of_another_set_old(root):
+    before = {name: measured_tree.set_hash(name, root) for name in gather.sets()}
+    settings = configparser.ConfigParser(interpolation=None, strict=False)
+    settings.read(ROOT / "tox.ini", encoding="utf-8")
+    left_out = settings["testenv"]["without_what_needs_no_jax"]
+    ignored = re.findall(r"--ignore \{tox_root\}/tests/(\S+)", left_out)
+    assert {*ignored} | {"exercises/answers"} == {*measured_tree.NOT_ON_ALL}
+    factors = "testenv:jax{" + ",".join(gather.sets()) + "}"
+    [condition] = re.findall(r"^(\S+): PYTEST_ADDOPTS", settings[factors]["set_env"], re.M)
+    assert condition == "-".join(f"!jax{name}" for name in measured_tree.WHOLE)
+    for name in measured_tree.NOT_ON_ALL:
+        new = root / "tests" / name / "new.py"
+        new.parent.mkdir(parents=True)
+        new.touch()
+        now = {name: measured_tree.set_hash(name, root) for name in gather.sets()}
+        assert tuple(each for each in now if now[each] != before[each]) == measured_tree.WHOLE
+        before = now
+    assert len(gather.gather(root)["lacks"]) == 2
+
+
 def test_matrix__publishing_renews_the_copy_the_advice_and_a_line_of_both_readmes(root):
     matrix = gather.gather(root)
     assert matrix["sets"]["0.12"]["tests"] == {"passed": 1, "failed": 0, "skipped": {}}

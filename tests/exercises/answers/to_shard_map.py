@@ -85,7 +85,7 @@ def make_step(mesh):
     return step
 
 
-# %% right since 0.6: the params vary over the devices before they are differentiated
+# %% right since 0.8: the params vary over the devices before they are differentiated
 import jax
 import jax.numpy as jnp
 from jax import shard_map
