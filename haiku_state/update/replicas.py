@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import NamedSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, leaves_by_path
@@ -52,8 +52,11 @@ def replicate(
     devices = jax.local_devices() if devices is None else devices
     # by pmap itself, so that the copies are where every JAX expects them: no second trace
     copy = jax.pmap(lambda _, tree: tree, axis_name=axis_name, in_axes=(0, None), devices=devices)
+    # from wherever they are: pmap of JAX 0.8 takes no array that is committed to other devices
+    everywhere = NamedSharding(Mesh(np.array(devices), ("devices",)), PartitionSpec())
     with named_errors(train_state=tree):
-        return copy(np.arange(len(devices)), jax.tree.map(jnp.asarray, tree))
+        placed = jax.device_put(jax.tree.map(jnp.asarray, tree), everywhere)
+        return copy(np.arange(len(devices)), placed)
 
 
 @outside_mesh

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import warnings
 
 import jax
 import numpy as np
@@ -151,9 +152,10 @@ def test_train__a_damaged_checkpoint_is_told_of_once(tmp_path):
     train("regression", "jit", 1, 2, 64, 0, checkpoint_dir=tmp_path)
     newest = max(tmp_path.iterdir(), key=lambda folder: int(folder.name))
     (newest / "manifest/metadata").write_text("")
-    with pytest.warns(SkippedCheckpointWarning) as warned:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", SkippedCheckpointWarning)
         train("regression", "jit", 1, 2, 64, 0, checkpoint_dir=tmp_path)
-    assert len(warned) == 1
+    assert [each.category for each in warned] == [SkippedCheckpointWarning]
 
 
 def test_train__a_run_that_is_longer_than_asked_for_is_named(tmp_path, capsys):

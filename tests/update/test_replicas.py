@@ -41,6 +41,17 @@ def test_replicate__each_device_holds_one_copy(tree):
         np.testing.assert_array_equal(np.reshape(shard.data, (2, 3)), tree["w"])
 
 
+@pytest.mark.parametrize("device", [0, 2, 7])
+def test_replicate__takes_what_is_committed_to_a_device(tree, device):
+    committed = jax.device_put(tree, jax.devices()[device])
+    again = hs.replicate(hs.unreplicate(hs.replicate(committed, four())), four())
+    for leaf in jax.tree.leaves(again):
+        assert leaf.sharding.device_set == set(four())
+    for place in range(4):
+        copy = jax.tree.map(lambda leaf, place=place: leaf[place], again)
+        jax.tree.map(np.testing.assert_array_equal, as_numbers(copy), as_numbers(tree))
+
+
 def test_replicate__refuses_a_consumed_tree_and_so_does_shard_train_state():
     tree = {"w": jnp.ones(3), "b": jnp.ones(2)}
     tree["w"].delete()  # as an update does that has consumed it
