@@ -7,12 +7,12 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import NamedSharding, PartitionSpec
 
 from haiku_state.errors import arguments
 from haiku_state.errors.describe import division_error, leaves_by_path
 from haiku_state.errors.diagnosis import named_errors
-from haiku_state.update.devices import outside_mesh
+from haiku_state.update.devices import data_mesh, outside_mesh
 
 Tree = TypeVar("Tree")
 
@@ -53,10 +53,9 @@ def replicate(
     # by pmap itself, so that the copies are where every JAX expects them: no second trace
     copy = jax.pmap(lambda _, tree: tree, axis_name=axis_name, in_axes=(0, None), devices=devices)
     # from wherever they are: pmap of JAX 0.8 takes no array that is committed to other devices
-    everywhere = NamedSharding(Mesh(np.array(devices), ("devices",)), PartitionSpec())
+    everywhere = NamedSharding(data_mesh(devices), PartitionSpec())
     with named_errors(train_state=tree):
-        placed = jax.device_put(jax.tree.map(jnp.asarray, tree), everywhere)
-        return copy(np.arange(len(devices)), placed)
+        return copy(np.arange(len(devices)), jax.device_put(tree, everywhere))
 
 
 @outside_mesh
