@@ -290,7 +290,7 @@ MESSAGES = (
     (r"JAX arrays are immutable", IMMUTABLE),
     (r"Gradient only defined for scalar-output functions", SCALAR_LOSS),
     (r"carry input and carry output must|body_fun output and input must", CARRY),
-    (r"(cond|switch) branch|(true_fun and false_fun|branch \d+ and \d+) output", BRANCHES),
+    (r"(cond|switch) branch|(true_fun|branch \d+)( and (false_fun|\d+))? output", BRANCHES),
     (r"unbound axis name|is used, but it is not bound here", UNBOUND_AXIS),
     (r"(Array|[Bb]uffer) has been deleted", DELETED),
     (r"must be (initialized|used|called) (inside|as part of) an? `hk.transform", OUTSIDE),
